@@ -6,16 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from mulligan.config.registry import (
-    AUTO_CREATE_ON,
-    MAX_CHECKPOINTS,
-    SETTINGS,
-    Cleanup,
-    Isolation,
-    check_value,
-    parse_value,
-    setting_named,
-)
+from mulligan.config.registry import SETTINGS, Cleanup, Isolation, check_value, parse_value, setting_named
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.json_value import Json
@@ -131,11 +122,9 @@ class Settings(Struct, frozen=True):
         canonical = setting_named(key, Source.COMMAND_LINE).key
         return next(entry for entry in self.entries if entry.key == canonical)
 
-    # The values as use cases read them.
-    triggers = _Value(
-        AUTO_CREATE_ON, lambda words: tuple(map(CheckpointType, words))
-    )  # in the order they fire
-    max_checkpoints = _Value(MAX_CHECKPOINTS, int)
+    # The values as use cases read them; triggers in the order in which they fire
+    triggers = _Value("sandbox.checkpoint.auto-create-on", lambda words: tuple(map(CheckpointType, words)))
+    max_checkpoints = _Value("sandbox.checkpoint.max-checkpoints-per-plan", int)
     strategy = _Value("sandbox.strategy", Strategy)
     cleanup = _Value("sandbox.cleanup", Cleanup)
     include_ignored = _Value("sandbox.include-ignored", bool)
