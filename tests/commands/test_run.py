@@ -162,7 +162,7 @@ def test_a_home_folder_is_never_worked_on(folder: Path, monkeypatch: pytest.Monk
     run_git(folder, "init", "-q")
     error = ask(folder, "run", "true")["error"]
     assert error["kind"] == "resource_unsuitable"
-    assert error["hint"] == "change to the folder that the command shall work on", (
+    assert error["hint"] == "change to the folder that the command should work on", (
         "there is no project to name"
     )
     assert not (folder / ".mulligan").exists()

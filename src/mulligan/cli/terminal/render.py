@@ -25,11 +25,10 @@ from mulligan.cli.answers.answer import (
 )
 from mulligan.cli.command_words import in_commands
 from mulligan.cli.terminal.glyphs import has_signs, plain_signs
-from mulligan.cli.terminal.patch_colours import styled_lines
-from mulligan.cli.terminal.streams import lead_nowhere
 from mulligan.cli.terminal.tables import table_text
 from mulligan.cli.terminal.times import local_time
 from mulligan.domain.text.json_value import Json
+from mulligan.domain.trees.patch_lines import PatchLine, lines_of_patch
 from mulligan.errors import StepFailed
 
 if TYPE_CHECKING:
@@ -39,6 +38,15 @@ if TYPE_CHECKING:
 
 _NARROW = 20  # columns: with less room the terminal breaks lines itself
 _MANY = 1000  # rows; rich measures and breaks every one, which of ten thousand takes seconds
+
+_PATCH_STYLES = {
+    PatchLine.HEADER: "bold",
+    PatchLine.HUNK: "cyan",
+    PatchLine.ADDED: "green",
+    PatchLine.REMOVED: "red",
+    PatchLine.CONTEXT: "",
+    PatchLine.REMARK: "",
+}
 
 
 def render(answer: Answer, command: str, format: Format, started: datetime, took: timedelta) -> None:
@@ -119,6 +127,12 @@ def _patch(block: Patch) -> bytes | str:
     return "".join(f"{harmless(line)}\n" for line, _ in styled_lines(block.data))
 
 
+def styled_lines(patch: bytes) -> Iterator[tuple[str, str]]:
+    """Each line without its end and with its tabs as spaces, and its style."""
+    for line in lines_of_patch(patch):
+        yield line.text.expandtabs(8), _PATCH_STYLES[line.kind]
+
+
 def _drawn(answer: Answer) -> str:
     from rich.console import Console
     from rich.text import Text
@@ -197,3 +211,10 @@ def write(stream: TextIO, text: str | bytes) -> None:
         lead_nowhere(stream)  # as `mulligan … | head` ends
         if stream is sys.stdout and not isinstance(exc, BrokenPipeError):
             raise
+
+
+def lead_nowhere(stream: TextIO) -> None:
+    """Let what is still to be written vanish, where the reader is gone or the disk full: else the exit fails."""
+    nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
