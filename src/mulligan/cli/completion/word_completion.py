@@ -88,17 +88,15 @@ def _words(kind: str, context: click.Context, typed: str) -> Iterable[Word]:
             from mulligan.api.completion_source import known_words
 
             with known_words(around, named) as known:
-                match kind:
-                    case "plan" | "plan or file":
-                        return list(known.plans(typed, ended=kind == "plan"))
-                    case "checkpoint":
-                        return list(known.checkpoints(plan, typed))
-                    case "decision":
-                        return list(known.decisions())
-                    case "correction":
-                        return list(known.corrections())
-                    case _:
-                        return list(known.conflicts(str(plan)))
+                found = {
+                    "plan": lambda: known.plans(typed, ended=True),
+                    "plan or file": lambda: known.plans(typed, ended=False),
+                    "checkpoint": lambda: known.checkpoints(plan, typed),
+                    "decision": known.decisions,
+                    "correction": known.corrections,
+                    "conflict": lambda: known.conflicts(str(plan)),
+                }
+                return list(found[kind]())
 
 
 def _keys() -> Iterable[Word]:
