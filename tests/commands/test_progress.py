@@ -10,7 +10,7 @@ from mulligan.api.project import Project
 from mulligan.cli.main import run
 from mulligan.ports import Unobserved
 from mulligan.wiring.services import Services
-from mulligan.wiring.surroundings import make, surroundings
+from mulligan.wiring.surroundings import look_around, make
 from tests.support.git_checkouts import plain
 
 PLAN = """
@@ -45,7 +45,7 @@ def test_every_long_operation_tells_how_far_it_is(folder: Path) -> None:
     def told_by(act: Callable[[Project], object]) -> set[str]:
         listening.told.clear()
         with chdir(folder):
-            around = surroundings({})
+            around = look_around({})
             project = Project(
                 services=Services(folder=make(around, ".")[0], around=around, stop=None), observer=listening
             )
@@ -78,7 +78,7 @@ def test_every_long_operation_tells_how_far_it_is(folder: Path) -> None:
 def test_a_git_checkout_tells_of_its_git_directory(tmp_path: Path) -> None:
     listening = Listening()
     with chdir(plain(tmp_path)):
-        around = surroundings({})
+        around = look_around({})
         project = Project(
             services=Services(folder=make(around, ".")[0], around=around, stop=None), observer=listening
         )

@@ -35,12 +35,8 @@ def tool_words(around: Surroundings, named: str | None) -> Iterator[Word]:
     from mulligan.wiring.toolbox_wiring import MACHINE_FILES, build_toolbox, machine_name
 
     own = locate(around, named) / home.NAME
-    for name, declared in (
-        build_toolbox(own / "scratch", own, around.environ, None, lambda: None)
-        .built_in.declarations()
-        .items()
-    ):
-        yield name, declared.summary
+    built_in = build_toolbox(own / "scratch", own, around.environ, None, lambda: None).built_in
+    yield from ((name, declared.summary) for name, declared in built_in.declarations().items())
     file = read_tools_file(own / NAME)
     if file is not None:
         for tool in TrustRecord(own, machine_name(MACHINE_FILES)).declared(file) or ():

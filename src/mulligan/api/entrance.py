@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan.ports import StopRequest, Unobserved
+from mulligan.wiring.surroundings import locate, look_around, make
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
@@ -28,24 +28,13 @@ def init(path: str | Path = ".") -> Project:
     return project
 
 
-def look_around(settings: Mapping[str, str]) -> Surroundings:
-    """Return what the process finds around itself; these settings go before those of environment and files."""
-    from mulligan.wiring.surroundings import surroundings
-
-    return surroundings(settings)
-
-
 def open_project(around: Surroundings, named: str | None, observer: Observer) -> Project:
     """Open the named project, or the one that the surroundings lead to; this observer follows what goes on."""
-    from mulligan.wiring.surroundings import locate
-
     return _project(locate(around, named), around, observer)
 
 
 def make_project(around: Surroundings, folder: str, observer: Observer) -> tuple[Project, bool]:
     """Open the project of a folder, and return whether it had to be made."""
-    from mulligan.wiring.surroundings import make
-
     place, new = make(around, folder)
     return _project(place, around, observer), new
 
@@ -54,7 +43,6 @@ def configured_format(around: Surroundings, named: str | None) -> str | None:
     """Return the setting `core.format` of the project that would be opened."""
     from mulligan.adapters.project_home import NAME
     from mulligan.wiring.layered_settings import LayeredSettings
-    from mulligan.wiring.surroundings import locate
 
     file = locate(around, named) / NAME / "config.toml"
     return LayeredSettings(around=around, project_file=file).of_project().format

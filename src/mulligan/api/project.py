@@ -264,55 +264,31 @@ class Project:
         those from the restored one on. To append, the steps of the plan file `mended` run on the current state; without
         it the step that recorded the decision runs once more. Without `execute` the plan waits to be resumed.
         """
-        if mode == "append":
-            return self._append(decision, guidance, choose, mended, execute=execute, dry_run=dry_run)
-        if mode != "revert":
-            raise UsageWrong(reason=f"the mode is {mode!r}", hint="give `revert` or `append`")
+        from mulligan.application.corrections.append import AppendWish
         from mulligan.application.corrections.revert import Wish
 
-        wish = Wish(
-            decision=decision,
-            guidance=guidance,
-            chosen=choose,
-            mended=self._read(mended) if mended is not None else None,
-            execute=execute,
-        )
-        corrections = self._services.corrections
-        act = corrections.preview if dry_run else corrections.revert
-        corrected = act(wish, self._observer)
-        resumed_from = corrected.execution.resumed_from if corrected.execution else None
-        return self._services.queries.status(corrected.plan_id, resumed_from), corrected
-
-    def _append(
-        self,
-        decision: str,
-        guidance: str,
-        choose: str | None,
-        file: Path | None,
-        *,
-        execute: bool,
-        dry_run: bool,
-    ) -> tuple[PlanStatus, Corrected]:
-        from mulligan.application.corrections.append import AppendWish
-
-        if choose is not None:
+        services = self._services
+        if mode == "revert":
+            revised = self._read(mended) if mended is not None else None
+            wish = Wish(decision=decision, guidance=guidance, chosen=choose, mended=revised, execute=execute)
+            act = services.corrections.preview if dry_run else services.corrections.revert
+            corrected = act(wish, self._observer)
+        elif mode != "append":
+            raise UsageWrong(reason=f"the mode is {mode!r}", hint="give `revert` or `append`")
+        elif choose is not None:
+            leave_out, revert = NextStep("again", choose=...), NextStep("again", mode="revert")
             raise NothingToChoose(
                 decision_id=decision,
                 reason="stays as it is when work is appended to it",
-                hint=Advice(
-                    "leave ",
-                    NextStep("again", choose=...),
-                    " out, or take the decision back with ",
-                    NextStep("again", mode="revert"),
-                ),
+                hint=Advice("leave ", leave_out, " out, or take the decision back with ", revert),
             )
-        read = partial(self._read_appended, file) if file is not None else None
-        wish = AppendWish(decision=decision, guidance=guidance, read=read, execute=execute)
-        appends = self._services.appends
-        act = appends.preview if dry_run else appends.append
-        corrected = act(wish, self._observer)
+        else:
+            read = partial(self._read_appended, mended) if mended is not None else None
+            work = AppendWish(decision=decision, guidance=guidance, read=read, execute=execute)
+            add = services.appends.preview if dry_run else services.appends.append
+            corrected = add(work, self._observer)
         resumed_from = corrected.execution.resumed_from if corrected.execution else None
-        return self._services.queries.status(corrected.plan_id, resumed_from), corrected
+        return services.queries.status(corrected.plan_id, resumed_from), corrected
 
     def _read_appended(
         self, file: Path, definition: PlanDefinition, outputs: Mapping[str, Json]

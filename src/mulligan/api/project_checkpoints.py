@@ -74,10 +74,8 @@ class Checkpoints(Struct, kw_only=True, frozen=True, eq=False):
     def restore(self, checkpoint: str, to: Path) -> Sequence[ExportedFolder]:
         """Write a checkpoint's files into a new folder; of a group, one folder per resource."""
         found = self._services.checkpoint_queries.find(checkpoint)
-        # Only what is above it: a link in its place is there, whatever it points to.
-        target = (
-            Path(os.path.realpath(to.parent)) / to.name
-        )  # which names a loop of symlinks, and does not raise
+        # Only what is above it: a link in its place is there, whatever it points to. A loop of links does not raise.
+        target = Path(os.path.realpath(to.parent)) / to.name
         return self._services.library.export(found, target, self.observer)
 
     def diff(self, old: str, new: str, *, binary: bool = False) -> Diff:

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from mulligan.api.results import Surroundings
     from mulligan.cli.terminal.live import Live
     from mulligan.cli.terminal.silent import Silent
-
 
 _LOOK_FIRST = "look at it with --dry-run, then repeat the command with --yes"
 
@@ -135,6 +134,17 @@ class Invocation(Struct, kw_only=True, dict=True):
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise Declined
 
+    def confirmed(self, act: Callable[[bool], Answer], question: str, *, dry_run: bool, yes: bool) -> Answer:
+        """Act after the user has seen the preview and confirmed, or at once with `yes`; `act(True)` only tries."""
+        if dry_run:
+            return act(True)
+        # A preview with a conflict: nothing will be changed, so that there is nothing to ask for.
+        if yes or (preview := act(True)).error is not None:
+            return act(False)
+        self.show(preview)
+        self.confirm(question)
+        return act(False).without_tables()
+
     def unsound_rows(self) -> MulliganError | None:
         """Return why the project's database cannot be used; None if it can."""
         try:
@@ -168,12 +178,8 @@ class Invocation(Struct, kw_only=True, dict=True):
         except (MulliganError, OSError):
             # Settings that cannot be read are an error of their own, which the command reports; the format for that
             # is decided without them.
-            return _format_word(os.environ)
-
-
-def _format_word(environ: Mapping[str, str]) -> str | None:
-    word = environ.get("MULLIGAN_CORE_FORMAT")
-    return word if word in {f.value for f in Format} else None
+            word = os.environ.get("MULLIGAN_CORE_FORMAT")
+            return word if word in list(Format) else None
 
 
 def option_pair(text: str) -> tuple[str, str]:

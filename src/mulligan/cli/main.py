@@ -5,63 +5,46 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import click
 from msgspec.structs import replace
 
-from mulligan.cli.answers.answer import Answer, Format, Line
-from mulligan.cli.command_words import in_commands
+from mulligan.cli.answers.answer import Answer, Format
 from mulligan.cli.commands.command_groups import SuggestingGroup
-from mulligan.cli.commands.declaration import closing_words, command, everywhere
+from mulligan.cli.commands.declaration import closing_words, everywhere
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.terminal.render import render, write
-from mulligan.domain.text.plural import counted
-from mulligan.errors import InternalError, Interrupted, MulliganError, ProjectUnwell, SystemFailed, UsageWrong
+from mulligan.errors import InternalError, Interrupted, MulliganError, SystemFailed, UsageWrong
 
-# Which module declares the commands of each group; loaded when one of them is called.
+# The modules that declare the commands of each group, and the commands without a group; loaded when one is called.
 _GROUPS = {
-    "plan": (
-        "mulligan.cli.commands.plan_commands",
-        "Create, run, look at, compare, roll back, correct and apply plans.",
-    ),
-    "checkpoint": (
-        "mulligan.cli.commands.checkpoint_commands",
-        "List, show, compare, take, check, restore and prune checkpoints.",
-    ),
-    "config": ("mulligan.cli.commands.config_commands", "Look at and change settings."),
-    "tool": ("mulligan.cli.commands.tool_commands", "List, show and trust tools."),
+    "plan": "mulligan.cli.commands.plan_commands",
+    "checkpoint": "mulligan.cli.commands.checkpoint_commands",
+    "config": "mulligan.cli.commands.config_commands",
+    "tool": "mulligan.cli.commands.tool_commands",
 }
-# Top-level commands, each in a module of its own.
 _COMMANDS = {
-    "completion": "mulligan.cli.commands.completion_command",
+    **dict.fromkeys(("completion", "doctor", "gc", "init", "undo"), "mulligan.cli.commands.project_commands"),
     "run": "mulligan.cli.commands.run_command",
-    "undo": "mulligan.cli.commands.undo_command",
 }
-_WITH_VALUE = (
-    "--format",
-    "--project",
-    "-c",
-    "--resource",
-    "--name",
-)  # options that may come before its words
+# Options that may come before the words of a command.
+_WITH_VALUE = ("--format", "--project", "-c", "--resource", "--name")
 
 
 class _Program(SuggestingGroup):
     """The top group: its own groups are loaded when they are needed."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *_GROUPS, *_COMMANDS})
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click hands it over
+        return sorted((*_GROUPS, *_COMMANDS))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _COMMANDS:
-            own: click.Group = importlib.import_module(_COMMANDS[cmd_name]).group
-            return own.get_command(ctx, cmd_name)
-        if cmd_name in _GROUPS:
-            found: click.Command = importlib.import_module(_GROUPS[cmd_name][0]).group
-            return found
-        return super().get_command(ctx, cmd_name)
+        module = _GROUPS.get(cmd_name) or _COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        group: click.Group = importlib.import_module(module).group
+        return group if cmd_name in _GROUPS else group.get_command(ctx, cmd_name)
 
 
 @click.group(
@@ -85,65 +68,6 @@ def program(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-@command(program, "init", example="mulligan init", codes=(0, 1, 2, 3))
-@click.argument("path", default=".")
-def init(invocation: Invocation, path: str) -> Answer:
-    """Make a project in PATH (the current folder): a folder .mulligan that holds all mulligan needs."""
-    project, new = invocation.new_project(path)
-    project.prepare()
-    word = "made" if new else "was there already:"
-    return Answer(
-        data={"project": str(project.folder), "database": str(project.database), "new": new},
-        blocks=[Line(f"project {word} {project.folder}")],
-    )
-
-
-@command(program, "gc", example="mulligan gc --dry-run", codes=(0, 1, 2, 3, 130))
-@click.option("--dry-run", is_flag=True, help="Only count what would be freed.")
-def gc(invocation: Invocation, dry_run: bool) -> Answer:
-    """Free what no checkpoint refers to, and what killed processes left behind.
-
-    Plans may run meanwhile. Pruning frees most of it automatically; this frees the rest. With the setting
-    sandbox.cleanup=on_terminal it removes the sandboxes of plans that were applied or cancelled, too.
-    """
-    report = invocation.project().gc(dry_run=dry_run)
-    would = "would be " if dry_run else ""
-    lines = [
-        Line(f"{counted(report.bytes_freed, 'byte')} {would}freed"),
-        Line(f"needed in packs: {counted(report.bytes_kept, 'byte')}"),
-        Line(f"objects {would}removed: {report.objects_removed}, kept: {report.objects_kept}"),
-        Line(f"packs {would}removed: {report.packs_removed}, rewritten: {report.packs_rewritten}"),
-    ]
-    lines += [Line(f"sandbox {would}removed: {path}") for path in report.sandboxes_removed]
-    leftovers = report.work_folders_removed + report.stat_caches_removed + report.scratch_folders_removed
-    if leftovers:
-        lines.append(Line(f"leftovers {would}removed: {leftovers}"))
-    packs = counted(report.packs_unreadable, "pack")
-    unreadable = f"{packs} cannot be read and stay: see `mulligan checkpoint verify`"
-    messages = [unreadable] if report.packs_unreadable else []
-    return Answer(data=report, blocks=lines, messages=messages, warn=bool(messages))
-
-
-@command(program, "doctor", example="mulligan doctor", codes=(0, 1, 2, 3))
-def doctor(invocation: Invocation) -> Answer:
-    """Check database, store, sandboxes, processes and leftovers; repair what is safe, and say what is left.
-
-    Looks at presence and structure of the store; `checkpoint verify` reads and hashes every byte.
-    """
-    diagnosis = invocation.project().doctor()
-    lines = [
-        Line(
-            f"{'repaired' if f.repaired else 'wrong'}, {f.area}: {f.what}{f.remedy and f'; {in_commands(f.remedy)}'}"
-        )
-        for f in diagnosis.findings
-    ]
-    lines += [Line(f"waiting: {in_commands(text)}") for text in diagnosis.waiting]
-    lines += [Line(f"left alone: {text}") for text in diagnosis.left_alone]
-    left = sum(not finding.repaired for finding in diagnosis.findings)
-    lines.append(Line("all is well" if not left else f"left wrong: {left}", title=True))
-    return Answer(data=diagnosis, blocks=lines, error=ProjectUnwell(count=left) if left else None)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -225,46 +149,35 @@ def _system_error(exc: OSError) -> SystemFailed:
 
 def _format_in(arguments: Sequence[str]) -> str | None:
     """Return the format asked for anywhere on the line, so that a usage error is in it too."""
-    words = {f.value for f in Format}
-    arguments = _without_command(arguments)
-    for index, argument in enumerate(arguments):
-        if argument.startswith("--format="):
-            value = argument.removeprefix("--format=")
-        elif argument == "--format" and index + 1 < len(arguments):
-            value = arguments[index + 1]
-        else:
-            continue
-        return value if value in words else None
+    own = _without_command(arguments)
+    for argument, following in zip(own, (*own[1:], ""), strict=False):
+        option, _, value = argument.partition("=")
+        if option == "--format":
+            asked = following if option == argument else value
+            return asked if asked in list(Format) else None
     return None
 
 
 def _without_command(arguments: Sequence[str]) -> Sequence[str]:
-    """The words up to the command that `run` is given: what follows belongs to that command."""
-    words = list[str]()
-    skip = False
-    for index, argument in enumerate(arguments):
-        if skip:
-            skip = False
-        elif argument == "--" or (words == ["run"] and not argument.startswith("-")):
+    """Return the arguments up to the command that `run` is given: what follows belongs to that command."""
+    words: list[str] = []
+    for index, word in _words(arguments):
+        if word == "--" or words == ["run"]:
             return arguments[:index]
-        elif argument in _WITH_VALUE:
-            skip = True
-        elif not argument.startswith("-"):
-            words.append(argument)
+        words.append(word)
     return arguments
 
 
 def _command_name(arguments: Sequence[str]) -> str:
-    """The words that name the command, for the envelope."""
+    """Return the words that name the command, for the envelope."""
+    words = [word for _, word in _words(arguments) if word != "--"]
+    return " ".join(words[: 2 if words[:1] and words[0] in _GROUPS else 1])
+
+
+def _words(arguments: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the arguments that are neither options nor values of options, with their positions."""
     skip = False
-    words: list[str] = []
-    for argument in arguments:
-        if skip:
-            skip = False
-        elif argument in _WITH_VALUE:
-            skip = True
-        elif not argument.startswith("-"):
-            words.append(argument)
-            if words[0] not in _GROUPS or len(words) == 2:
-                break
-    return " ".join(words)
+    for index, argument in enumerate(arguments):
+        if not skip and (argument == "--" or not argument.startswith("-")):
+            yield index, argument
+        skip = not skip and argument in _WITH_VALUE

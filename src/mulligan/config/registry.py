@@ -8,14 +8,14 @@ from typing import cast
 from msgspec import Struct
 
 from mulligan.config.values import (
-    DatabaseUrl,
-    ListOf,
-    OneWord,
-    TrueOrFalse,
     Unfit,
     ValueType,
-    WholeNumber,
+    database_url,
+    list_of,
+    one_word,
     shown,
+    true_or_false,
+    whole_number,
 )
 from mulligan.domain.plans.trigger import (
     DEFAULT_TRIGGERS,
@@ -89,63 +89,63 @@ _CACHES = [
 SETTINGS: tuple[Setting, ...] = (
     Setting(
         key=AUTO_CREATE_ON,
-        type=ListOf(trigger_words(), ",", _canonical_triggers),
+        type=list_of(trigger_words(), ",", _canonical_triggers),
         default=[trigger.value for trigger in DEFAULT_TRIGGERS],
         meaning="when checkpoints are taken automatically; [] turns triggers off",
     ),
     Setting(
         key=MAX_CHECKPOINTS,
-        type=WholeNumber(2),
+        type=whole_number(2),
         default=50,
         meaning="how many checkpoint groups a plan keeps",
     ),
     Setting(
         key="sandbox.strategy",
-        type=OneWord(tuple(Strategy)),
+        type=one_word(tuple(Strategy)),
         default=Strategy.AUTO.value,
         meaning="how sandboxes are made; auto goes by resource type, a resource's own strategy wins",
     ),
     Setting(
         key="sandbox.cleanup",
-        type=OneWord(tuple(Cleanup)),
+        type=one_word(tuple(Cleanup)),
         default=Cleanup.ON_APPLY.value,
         meaning="when sandboxes are removed: on apply, on apply or cancel, or only by hand",
     ),
     Setting(
         key="sandbox.include-ignored",
-        type=TrueOrFalse(),
+        type=true_or_false(),
         default=True,
         meaning="whether sandboxes and snapshots of git checkouts hold git-ignored files too",
     ),
     Setting(
         key="sandbox.isolate",
-        type=OneWord(tuple(Isolation)),
+        type=one_word(tuple(Isolation)),
         default=Isolation.AUTO.value,
         meaning="confine what tools may write: where the system can, required, or off",
     ),
     Setting(
         key="sandbox.writable",
-        type=ListOf("absolute paths, or such that begin with ~/", ":", _canonical_paths),
+        type=list_of("absolute paths, or such that begin with ~/", ":", _canonical_paths),
         default=cast("Json", _CACHES),
         meaning="what tools may write in addition to sandboxes and temporary folders",
     ),
     Setting(
         key="core.database.url",
-        type=DatabaseUrl(),
+        type=database_url(),
         default=None,
         meaning="where plans and checkpoints are recorded",
         in_plan_files=False,
     ),
     Setting(
         key="core.format",
-        type=OneWord(("rich", "plain", "json", "yaml")),
+        type=one_word(("rich", "plain", "json", "yaml")),
         default=None,
         meaning="output format; rich on a terminal, else plain, unless set",
         in_plan_files=False,
     ),
     Setting(
         key="plan.max-parallel",
-        type=WholeNumber(1, MOST_PARALLEL),
+        type=whole_number(1, MOST_PARALLEL),
         default=5,
         meaning="how many subplans run at once",
     ),

@@ -1,8 +1,8 @@
 """Layers of values by origin, the strongest first, and the settings that result from them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from typing import cast
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -12,6 +12,8 @@ from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import nearest_word
 from mulligan.errors import SettingInvalid, SettingUnknown
+
+_Read = TypeVar("_Read")
 
 
 class Source(StrEnum):
@@ -95,6 +97,21 @@ class Entry(Struct, frozen=True, kw_only=True):
     meaning: str
 
 
+class _Value(Generic[_Read]):
+    """The value of one setting, as an attribute."""
+
+    def __init__(self, key: str, read: Callable[[Any], _Read]) -> None:
+        self._key = key
+        self._read = read
+
+    def __get__(self, settings: "Settings", owner: "type[Settings]") -> _Read:
+        return self._read(next(entry.value for entry in settings.entries if entry.key == self._key))
+
+
+def _text_or_none(value: str | None) -> str | None:
+    return value
+
+
 class Settings(Struct, frozen=True):
     """The settings that result from all layers."""
 
@@ -105,56 +122,17 @@ class Settings(Struct, frozen=True):
         canonical = setting_named(key, Source.COMMAND_LINE).key
         return next(entry for entry in self.entries if entry.key == canonical)
 
-    @property
-    def triggers(self) -> tuple[CheckpointType, ...]:
-        """The triggers that take checkpoints automatically, in the order in which they fire."""
-        words = cast("list[str]", self.entry("sandbox.checkpoint.auto-create-on").value)
-        return tuple(CheckpointType(word) for word in words)
-
-    @property
-    def max_checkpoints(self) -> int:
-        """The number of groups that a plan keeps."""
-        return cast("int", self.entry("sandbox.checkpoint.max-checkpoints-per-plan").value)
-
-    @property
-    def strategy(self) -> Strategy:
-        """The default strategy of sandboxes."""
-        return Strategy(cast("str", self.entry("sandbox.strategy").value))
-
-    @property
-    def cleanup(self) -> Cleanup:
-        """When sandboxes are removed."""
-        return Cleanup(cast("str", self.entry("sandbox.cleanup").value))
-
-    @property
-    def include_ignored(self) -> bool:
-        """Return whether sandboxes of git checkouts include git-ignored files."""
-        return cast("bool", self.entry("sandbox.include-ignored").value)
-
-    @property
-    def isolate(self) -> Isolation:
-        """The confinement of tools."""
-        return Isolation(cast("str", self.entry("sandbox.isolate").value))
-
-    @property
-    def writable(self) -> tuple[str, ...]:
-        """Additional paths that tools may write; `~` is the user's home."""
-        return tuple(cast("list[str]", self.entry("sandbox.writable").value))
-
-    @property
-    def database_url(self) -> str | None:
-        """The location of the database; None: in the project home."""
-        return cast("str | None", self.entry("core.database.url").value)
-
-    @property
-    def format(self) -> str | None:
-        """The output format; None: rich on a terminal, else plain."""
-        return cast("str | None", self.entry("core.format").value)
-
-    @property
-    def max_parallel(self) -> int:
-        """The number of subplans that run at once."""
-        return cast("int", self.entry("plan.max-parallel").value)
+    # The values as use cases read them; triggers in the order in which they fire
+    triggers = _Value("sandbox.checkpoint.auto-create-on", lambda words: tuple(map(CheckpointType, words)))
+    max_checkpoints = _Value("sandbox.checkpoint.max-checkpoints-per-plan", int)
+    strategy = _Value("sandbox.strategy", Strategy)
+    cleanup = _Value("sandbox.cleanup", Cleanup)
+    include_ignored = _Value("sandbox.include-ignored", bool)
+    isolate = _Value("sandbox.isolate", Isolation)
+    writable = _Value("sandbox.writable", tuple[str, ...])  # `~` is the user's home
+    database_url = _Value("core.database.url", _text_or_none)  # None: in the project home
+    format = _Value("core.format", _text_or_none)  # None: rich on a terminal, else plain
+    max_parallel = _Value("plan.max-parallel", int)
 
 
 def resolve(layers: Iterable[Layer]) -> Settings:

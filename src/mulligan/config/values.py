@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Protocol, cast
+from typing import cast
 
 from msgspec import Struct
 
@@ -19,118 +19,87 @@ class Unfit(Exception):
         super().__init__(reason)
 
 
-class ValueType(Protocol):
+class ValueType(Struct, frozen=True, kw_only=True):
     """The type of a setting's values."""
 
-    @property
-    def allowed(self) -> str | Sequence[str]:
-        """The allowed words, or a description of the allowed values."""
-        ...
-
-    def check(self, value: object) -> Json:
-        """The value, canonical, from one that already has a type of its own."""
-        ...
+    allowed: str | Sequence[str]  # the allowed words, or a description of the allowed values
+    check: Callable[[object], Json]  # returns the canonical form of a typed value, or raises Unfit
+    read: Callable[[str], object] = str.strip  # returns the typed value that a text spells, or raises Unfit
+    separator: str = ""  # between the items of a list
 
     def parse(self, text: str) -> Json:
-        """The value, canonical, from the environment or a command line."""
-        ...
+        """Return the canonical form of a value from the environment or a command line."""
+        return self.check(self.read(text))
 
 
-class OneWord(Struct, frozen=True):
+def one_word(words: Sequence[str]) -> ValueType:
     """One of some words."""
 
-    allowed: tuple[str, ...]
-
-    def check(self, value: object) -> Json:
-        """Take one of the words."""
-        if not isinstance(value, str) or value not in self.allowed:
-            raise Unfit(f"{shown(value)} is not an allowed word", nearest_word(str(value), self.allowed))
+    def check(value: object) -> Json:
+        if not isinstance(value, str) or value not in words:
+            raise Unfit(f"{shown(value)} is not an allowed word", nearest_word(str(value), words))
         return value
 
-    def parse(self, text: str) -> Json:
-        """Take one of the words."""
-        return self.check(text.strip())
+    return ValueType(allowed=words, check=check)
 
 
-class WholeNumber(Struct, frozen=True):
+def whole_number(lowest: int, highest: int | None = None) -> ValueType:
     """A whole number within bounds."""
 
-    lowest: int
-    highest: int | None = None
-
-    @property
-    def allowed(self) -> str:
-        """The bounds."""
-        return f"a whole number from {self.lowest}" + (f" to {self.highest}" if self.highest else " up")
-
-    def check(self, value: object) -> Json:
-        """Take a number; true and false are none, though Python counts them so."""
+    def check(value: object) -> Json:
         if isinstance(value, bool) or not isinstance(value, int):
             raise Unfit(f"{shown(value)} is not a whole number")
-        if value < self.lowest or (self.highest is not None and value > self.highest):
+        if value < lowest or (highest is not None and value > highest):
             raise Unfit(f"{shown(value)} is out of range")
         return value
 
-    def parse(self, text: str) -> Json:
-        """Take decimal digits; eighteen of them are more than any of these numbers needs."""
-        if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", text):
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", text):  # more digits than any of these numbers needs
             raise Unfit(f"{shown(text)} is not a whole number")
-        return self.check(int(text))
+        return int(text)
+
+    bounds = f"from {lowest} to {highest}" if highest else f"from {lowest} up"
+    return ValueType(allowed=f"a whole number {bounds}", check=check, read=read)
 
 
-_FLAG_WORDS = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "0": False,
-}
+_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
-class TrueOrFalse(Struct, frozen=True):
-    """Yes or no."""
+def true_or_false() -> ValueType:
+    """True or false; as text also yes, on, 1, or their opposites."""
 
-    allowed: tuple[str, ...] = ("true", "false")
-
-    def check(self, value: object) -> Json:
-        """Take true or false."""
+    def check(value: object) -> Json:
         if not isinstance(value, bool):
             raise Unfit(f"{shown(value)} is neither true nor false")
         return value
 
-    def parse(self, text: str) -> Json:
-        """Take true, yes, on, 1, or their opposites."""
-        flag = _FLAG_WORDS.get(text.strip().lower())
-        if flag is None:
-            raise Unfit(f"{shown(text)} is neither true nor false")
-        return flag
+    def read(text: str) -> bool | str:
+        word = text.strip().lower()
+        return word in _TRUE if word in (*_TRUE, *_FALSE) else text
+
+    return ValueType(allowed=("true", "false"), check=check, read=read)
 
 
-class ListOf(Struct, frozen=True):
-    """A list; as text separated by one character, or in brackets as in a file."""
+def list_of(
+    allowed: str | Sequence[str], separator: str, canonical: Callable[[Sequence[str]], list[str]]
+) -> ValueType:
+    """A list; as text separated by one character, or in brackets as in a file, or nothing for the empty list."""
 
-    allowed: str | Sequence[str]
-    separator: str
-    canonical: Callable[[Sequence[str]], list[str]]
-
-    def check(self, value: object) -> Json:
-        """Take a list of texts."""
+    def check(value: object) -> Json:
         if not isinstance(value, list):
             raise Unfit(f"{shown(value)} is not a list")
         for item in cast("list[object]", value):
             if not isinstance(item, str):
                 raise Unfit(f"{shown(item)} is not a text")
-        return cast("Json", self.canonical(cast("list[str]", value)))
+        return cast("Json", canonical(cast("list[str]", value)))
 
-    def parse(self, text: str) -> Json:
-        """Take `a,b`, `["a", "b"]`, or nothing for the empty list."""
+    def read(text: str) -> object:
         stripped = text.strip()
         if stripped.startswith("["):
-            return self.check(_bracketed(stripped))
-        return self.check([item.strip() for item in stripped.split(self.separator)] if stripped else [])
+            return _bracketed(stripped)
+        return [item.strip() for item in stripped.split(separator)] if stripped else []
+
+    return ValueType(allowed=allowed, check=check, read=read, separator=separator)
 
 
 def _bracketed(text: str) -> object:
@@ -145,22 +114,17 @@ def _bracketed(text: str) -> object:
     return document["list"]
 
 
-class DatabaseUrl(Struct, frozen=True):
-    """The address of a database; null is the one in the project home."""
+def database_url() -> ValueType:
+    """The address of a database file. Messages do not repeat it: addresses may hold passwords."""
 
-    allowed: str = "sqlite:///PATH"
-
-    def check(self, value: object) -> Json:
-        """Take the address of a file. The message does not repeat it: addresses may hold passwords."""
+    def check(value: object) -> Json:
         if not isinstance(value, str) or not value.startswith("sqlite:///") or "\0" in value:
             raise Unfit("is not the address of a SQLite file")
         if value.removeprefix("sqlite:///") in ("", ":memory:"):
             raise Unfit("names no file; a database in memory would forget every plan")
         return value
 
-    def parse(self, text: str) -> Json:
-        """Take the address of a file."""
-        return self.check(text.strip())
+    return ValueType(allowed="sqlite:///PATH", check=check)
 
 
 def shown(value: object) -> str:

@@ -1,9 +1,14 @@
 """Ports: the verbs that the application needs from the outside, as Protocols.
 
-Their docstrings are the contract that `tests/contracts` runs against every adapter.
+Their docstrings are the contract that `tests/contracts` runs against every adapter. Most commands need few of them.
 """
 
+# ruff: noqa: F401 - the imports are for type checkers of other modules
+# pyright: reportUnusedImport=false
+
 from typing import TYPE_CHECKING
+
+from mulligan.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from mulligan.ports.apply_order import ApplyOrder, Composed
@@ -24,71 +29,17 @@ if TYPE_CHECKING:
     from mulligan.ports.tool_host import Confinement, StepHost, Tool, Toolbox, ToolRequest
     from mulligan.ports.world import Clock, Ids, Observer, Unobserved
 
-__all__ = [
-    "ApplyOrder",
-    "Claim",
-    "Clock",
-    "Composed",
-    "Confinement",
-    "Crew",
-    "Ended",
-    "Engine",
-    "Ids",
-    "Lease",
-    "Leases",
-    "LeftLock",
-    "LockHolder",
-    "Locks",
-    "Neighbour",
-    "Neighbours",
-    "Observer",
-    "PackDraft",
-    "PackStorage",
-    "Pinned",
-    "Pins",
-    "PlanFolders",
-    "Publication",
-    "Replacement",
-    "SandboxKind",
-    "SandboxKinds",
-    "SandboxOrder",
-    "SnapshotStore",
-    "StepHost",
-    "StopRequest",
-    "StoredTrees",
-    "Tool",
-    "ToolRequest",
-    "Toolbox",
-    "Unobserved",
-    "WorkingTree",
-]
-
-_ROOMS = {
-    "apply_order": ("ApplyOrder", "Composed"),
-    "claims": ("Claim", "LockHolder", "Locks"),
-    "engine": ("Crew", "Ended", "Engine", "StopRequest"),
-    "pack_storage": ("Lease", "Leases", "PackDraft", "PackStorage"),
-    "places": ("LeftLock", "Neighbour", "Neighbours", "Pinned", "Pins", "PlanFolders"),
-    "storage": (
-        "Publication",
-        "Replacement",
-        "SandboxKind",
-        "SandboxKinds",
-        "SandboxOrder",
-        "SnapshotStore",
-        "StoredTrees",
-        "WorkingTree",
-    ),
-    "tool_host": ("Confinement", "StepHost", "Tool", "Toolbox", "ToolRequest"),
-    "world": ("Clock", "Ids", "Observer", "Unobserved"),
-}
-_HOMES = {name: room for room, names in _ROOMS.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    """Load a port from its room when it is first asked for: most commands need few of them, many none."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "mulligan.ports.apply_order": "ApplyOrder Composed",
+        "mulligan.ports.claims": "Claim LockHolder Locks",
+        "mulligan.ports.engine": "Crew Ended Engine StopRequest",
+        "mulligan.ports.pack_storage": "Lease Leases PackDraft PackStorage",
+        "mulligan.ports.places": "LeftLock Neighbour Neighbours Pinned Pins PlanFolders",
+        "mulligan.ports.storage": "Publication Replacement SandboxKind SandboxKinds SandboxOrder "
+        "SnapshotStore StoredTrees WorkingTree",
+        "mulligan.ports.tool_host": "Confinement StepHost Tool Toolbox ToolRequest",
+        "mulligan.ports.world": "Clock Ids Observer Unobserved",
+    },
+)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from mulligan.wiring.sandbox_kinds import ProjectSandboxes
     from mulligan.wiring.surroundings import Surroundings
 
+_TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - tools may write them, we do not
+
 
 class Adapters:
     """Settings, database, store, sandboxes, tools and locks of one project."""
@@ -49,11 +51,8 @@ class Adapters:
         self.around = around
         self.clock = SystemClock()
         self.ids = UlidSource()
-
-    @cached_property
-    def settings(self) -> LayeredSettings:
-        """The source of settings."""
-        return LayeredSettings(around=self.around, project_file=self.settings_file)
+        self.settings = LayeredSettings(around=around, project_file=self.settings_file)
+        self.locks = FilePlanLocks(folder=self.home / "locks", clock=self.clock, stop=stop)
 
     @cached_property
     def database_path(self) -> Path:
@@ -63,21 +62,18 @@ class Adapters:
     @cached_property
     def database(self) -> Database:
         """The database. An empty one beside a full store is a loss, not a new project."""
+        from mulligan.wiring.store_wiring import pack_storage
+
         files = (self.database_path, Path(f"{self.database_path}-wal"))
         # A log without its database is a loss too: SQLite would begin a new one, and drop the log.
         empty = not files[0].exists() or not any(file.exists() and file.stat().st_size for file in files)
-        if empty and self._has_packs():
+        if empty and pack_storage(self).list():
             raise DatabaseUnusable(
                 database=str(self.database_path),
                 reason="it is empty or missing, but the store beside it holds snapshots",
                 hint=f"put the database back; to start from scratch instead, move {self.home} away",
             )
         return database_at(self.database_path)
-
-    def _has_packs(self) -> bool:
-        from mulligan.wiring.store_wiring import pack_storage
-
-        return bool(pack_storage(self).list())
 
     def close(self) -> None:
         """Give the database back, if it was opened."""
@@ -123,15 +119,16 @@ class Adapters:
     @cached_property
     def confinement(self) -> Confinement:
         """Confines what tools may write."""
-        from mulligan.wiring.confinement_wiring import confinement
+        from mulligan.adapters.tools.process.confinement import LandlockConfinement
 
-        kept = (self.home, self.database_path)
-        return confinement(self.project, kept, self._scratch, self.around.environ)
-
-    @cached_property
-    def locks(self) -> FilePlanLocks:
-        """Locks of plans."""
-        return FilePlanLocks(folder=self.home / "locks", clock=self.clock, stop=self._asked)
+        named = filter(None, [self.around.environ.get("TMPDIR")])
+        return LandlockConfinement(
+            kept=(self.home, self.database_path),
+            project=self.project,
+            scratch=self._scratch,
+            temporary=[Path(folder) for folder in (*named, *_TEMPORARY) if Path(folder).is_dir()],
+            user=Path.home(),
+        )
 
     @cached_property
     def neighbours(self) -> LocalNeighbours:

@@ -17,20 +17,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mulligan.adapters.engine.threads import ThreadEngine
-    from mulligan.application.apply.apply_preparation import ApplyPreparing
     from mulligan.application.apply.plan_apply import PlanApplyService
     from mulligan.application.apply.plan_unapply import PlanUnapplyService
-    from mulligan.application.apply.real_change_service import RealChangeService
     from mulligan.application.apply.snapshot_merge import MergeService
     from mulligan.application.checkpoints.checkpoint_library import CheckpointLibrary
-    from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
     from mulligan.application.checkpoints.checkpoint_service import CheckpointService
     from mulligan.application.checkpoints.project_sweep import SweepService
     from mulligan.application.checkpoints.prune_service import PruneService
     from mulligan.application.corrections.append import AppendService
     from mulligan.application.corrections.revert import CorrectionService
     from mulligan.application.plans.plan_claims import PlanClaims
-    from mulligan.application.plans.plan_edits import PlanMending
     from mulligan.application.plans.plan_resume import PlanResumeService
     from mulligan.application.plans.plan_service import PlanService
     from mulligan.application.plans.recovery import Recovery
@@ -39,27 +35,11 @@ if TYPE_CHECKING:
     from mulligan.application.queries.plan_queries import Queries
     from mulligan.application.queries.plan_report import ReportService
     from mulligan.application.queries.progress_queries import ProgressQueries
-    from mulligan.application.rollback.outside_effects import UndoService
-    from mulligan.application.rollback.return_service import ReturnService
     from mulligan.application.rollback.rollback_service import RollbackService
-    from mulligan.application.rollback.way_back import WayBackService
-    from mulligan.application.runs.confinement_rules import ConfinementService
-    from mulligan.application.runs.execute_phase import ExecutePhase
     from mulligan.application.runs.plan_executor import PlanExecutor
-    from mulligan.application.runs.run_stages import RunStages
     from mulligan.application.runs.sessions import SessionService
-    from mulligan.application.runs.step_failure import FailureService
-    from mulligan.application.runs.tool_calls import ToolCallService
     from mulligan.application.sandboxes.doctor import DoctorService
-    from mulligan.application.sandboxes.ended_sandboxes import EndedSandboxes
-    from mulligan.application.sandboxes.pin_service import PinService
-    from mulligan.application.sandboxes.sandbox_renewal import SandboxRenewal
-    from mulligan.application.sandboxes.sandbox_repairs import SandboxRepairs
-    from mulligan.application.sandboxes.sandbox_service import SandboxService
-    from mulligan.application.subplans.child_merge import ChildMerging
-    from mulligan.application.subplans.child_plans import ChildPlans
     from mulligan.application.subplans.conflict_resolution import ResolveService
-    from mulligan.application.subplans.subplan_service import SubplanService
     from mulligan.domain.plans.plan import PlanDefinition
     from mulligan.domain.plans.step import Subplans
     from mulligan.domain.text.ids import PlanId
@@ -68,17 +48,17 @@ if TYPE_CHECKING:
     from mulligan.wiring.surroundings import Surroundings
 
 
-class _Lazy:
-    """A service that is built when it is first read; its class is the one that its annotation names."""
+class Lazy:
+    """A service that is built when it is first read."""
 
-    def __init__(self, module: str) -> None:
-        self._module = f"mulligan.application.{module}"
+    def __init__(self, place: str) -> None:
+        self.module, _, self.made = place.rpartition(".")
 
     def __set_name__(self, owner: type[Services], name: str) -> None:
         self._name = name
 
     def __get__(self, services: Services, owner: type[Services]) -> object:
-        made = getattr(importlib.import_module(self._module), owner.__annotations__[self._name])
+        made = getattr(importlib.import_module(f"mulligan.application.{self.module}"), self.made)
         built = made(**{name: services.part(name) for name in _parameters(made)})
         services.__dict__[self._name] = built  # found before this descriptor from here on
         return built
@@ -91,59 +71,59 @@ def _parameters(made: Any) -> Sequence[str]:
     return code.co_varnames[1 : 1 + code.co_kwonlyargcount]
 
 
-def _in(module: str) -> Any:
-    return _Lazy(module)
+def _in(place: str) -> Any:
+    return Lazy(place)
 
 
 class Services:
-    """Every use case of one project, and what they share, each with the module that it is in."""
+    """Every use case of one project, and what they share, each with the module and the class that it is."""
 
-    # What front doors call
-    appends: AppendService = _in("corrections.append")
-    applies: PlanApplyService = _in("apply.plan_apply")
-    checkpoint_queries: CheckpointQueries = _in("queries.checkpoint_queries")
-    corrections: CorrectionService = _in("corrections.revert")
-    diffs: DiffService = _in("queries.checkpoint_diff")
-    doctor: DoctorService = _in("sandboxes.doctor")
-    executor: PlanExecutor = _in("runs.plan_executor")
-    library: CheckpointLibrary = _in("checkpoints.checkpoint_library")
-    plans: PlanService = _in("plans.plan_service")
-    progress: ProgressQueries = _in("queries.progress_queries")
-    prunes: PruneService = _in("checkpoints.prune_service")
-    queries: Queries = _in("queries.plan_queries")
-    reports: ReportService = _in("queries.plan_report")
-    resolves: ResolveService = _in("subplans.conflict_resolution")
-    rollbacks: RollbackService = _in("rollback.rollback_service")
-    sessions: SessionService = _in("runs.sessions")
-    unapplies: PlanUnapplyService = _in("apply.plan_unapply")
+    # What front doors call, with its type
+    appends: AppendService = _in("corrections.append.AppendService")
+    applies: PlanApplyService = _in("apply.plan_apply.PlanApplyService")
+    checkpoint_queries: CheckpointQueries = _in("queries.checkpoint_queries.CheckpointQueries")
+    corrections: CorrectionService = _in("corrections.revert.CorrectionService")
+    diffs: DiffService = _in("queries.checkpoint_diff.DiffService")
+    doctor: DoctorService = _in("sandboxes.doctor.DoctorService")
+    executor: PlanExecutor = _in("runs.plan_executor.PlanExecutor")
+    library: CheckpointLibrary = _in("checkpoints.checkpoint_library.CheckpointLibrary")
+    plans: PlanService = _in("plans.plan_service.PlanService")
+    progress: ProgressQueries = _in("queries.progress_queries.ProgressQueries")
+    prunes: PruneService = _in("checkpoints.prune_service.PruneService")
+    queries: Queries = _in("queries.plan_queries.Queries")
+    reports: ReportService = _in("queries.plan_report.ReportService")
+    resolves: ResolveService = _in("subplans.conflict_resolution.ResolveService")
+    rollbacks: RollbackService = _in("rollback.rollback_service.RollbackService")
+    sessions: SessionService = _in("runs.sessions.SessionService")
+    unapplies: PlanUnapplyService = _in("apply.plan_unapply.PlanUnapplyService")
 
-    # What these share
-    calls: ToolCallService = _in("runs.tool_calls")
-    checkpoints: CheckpointService = _in("checkpoints.checkpoint_service")
-    children: ChildPlans = _in("subplans.child_plans")
-    claims: PlanClaims = _in("plans.plan_claims")
-    ended: EndedSandboxes = _in("sandboxes.ended_sandboxes")
-    failures: FailureService = _in("runs.step_failure")
-    manager: CheckpointManager = _in("checkpoints.checkpoint_manager")
-    mending: PlanMending = _in("plans.plan_edits")
-    merges: MergeService = _in("apply.snapshot_merge")
-    merging: ChildMerging = _in("subplans.child_merge")
-    phase: ExecutePhase = _in("runs.execute_phase")
-    pins: PinService = _in("sandboxes.pin_service")
-    preparing: ApplyPreparing = _in("apply.apply_preparation")
-    real_changes: RealChangeService = _in("apply.real_change_service")
-    recovery: Recovery = _in("plans.recovery")
-    renewal: SandboxRenewal = _in("sandboxes.sandbox_renewal")
-    repairs: SandboxRepairs = _in("sandboxes.sandbox_repairs")
-    resumes: PlanResumeService = _in("plans.plan_resume")
-    returns: ReturnService = _in("rollback.return_service")
-    rules: ConfinementService = _in("runs.confinement_rules")
-    sandboxes: SandboxService = _in("sandboxes.sandbox_service")
-    stages: RunStages = _in("runs.run_stages")
-    subplans: SubplanService = _in("subplans.subplan_service")
-    sweeps: SweepService = _in("checkpoints.project_sweep")
-    undos: UndoService = _in("rollback.outside_effects")
-    ways: WayBackService = _in("rollback.way_back")
+    # What these share: most of it is only handed to constructors, which name its type
+    calls = _in("runs.tool_calls.ToolCallService")
+    checkpoints: CheckpointService = _in("checkpoints.checkpoint_service.CheckpointService")
+    children = _in("subplans.child_plans.ChildPlans")
+    claims: PlanClaims = _in("plans.plan_claims.PlanClaims")
+    ended = _in("sandboxes.ended_sandboxes.EndedSandboxes")
+    failures = _in("runs.step_failure.FailureService")
+    manager = _in("checkpoints.checkpoint_manager.CheckpointManager")
+    mending = _in("plans.plan_edits.PlanMending")
+    merges: MergeService = _in("apply.snapshot_merge.MergeService")
+    merging = _in("subplans.child_merge.ChildMerging")
+    phase = _in("runs.execute_phase.ExecutePhase")
+    pins = _in("sandboxes.pin_service.PinService")
+    preparing = _in("apply.apply_preparation.ApplyPreparing")
+    real_changes = _in("apply.real_change_service.RealChangeService")
+    recovery: Recovery = _in("plans.recovery.Recovery")
+    renewal = _in("sandboxes.sandbox_renewal.SandboxRenewal")
+    repairs = _in("sandboxes.sandbox_repairs.SandboxRepairs")
+    resumes: PlanResumeService = _in("plans.plan_resume.PlanResumeService")
+    returns = _in("rollback.return_service.ReturnService")
+    rules = _in("runs.confinement_rules.ConfinementService")
+    sandboxes = _in("sandboxes.sandbox_service.SandboxService")
+    stages = _in("runs.run_stages.RunStages")
+    subplans = _in("subplans.subplan_service.SubplanService")
+    sweeps: SweepService = _in("checkpoints.project_sweep.SweepService")
+    undos = _in("rollback.outside_effects.UndoService")
+    ways = _in("rollback.way_back.WayBackService")
 
     def __init__(self, *, folder: Path, around: Surroundings, stop: StopRequest | None) -> None:
         """Build nothing yet. Other threads ask work here to `stop`; None: nobody can."""

@@ -21,8 +21,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     options: Mapping[str, str]  # settings given on the command line
 
 
-def surroundings(options: Mapping[str, str]) -> Surroundings:
-    """Look around: environment, current folder, the user's own settings file."""
+def look_around(options: Mapping[str, str]) -> Surroundings:
+    """Return what the process finds around itself; these options go before settings of environment and files."""
     environ = dict(os.environ)
     if "MULLIGAN_FAULT" in environ or "MULLIGAN_FAULT_LOG" in environ:
         from mulligan.wiring.faults import arm  # here: only tests ask for faults

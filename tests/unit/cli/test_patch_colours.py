@@ -1,6 +1,6 @@
 """Lines of a patch get their colours from where they stand, not from how they begin."""
 
-from mulligan.cli.terminal.patch_colours import styled_lines
+from mulligan.cli.terminal.render import styled_lines
 
 PATCH = b"""diff --git a/x b/x
 --- a/x

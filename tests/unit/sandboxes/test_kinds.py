@@ -7,7 +7,7 @@ import pytest
 from mulligan.domain.resources.resource import Resource, ResourceType, Strategy
 from mulligan.errors import ResourceUnsuitable
 from mulligan.wiring.sandbox_kinds import ProjectSandboxes
-from mulligan.wiring.surroundings import surroundings
+from mulligan.wiring.surroundings import look_around
 from tests.faults.projects import project_in
 from tests.support.snapshot_world import new_store
 
@@ -28,7 +28,7 @@ def test_every_strategy_of_a_type_has_its_kind(
     type: ResourceType, strategy: Strategy, tmp_path: Path
 ) -> None:
     kinds = ProjectSandboxes(
-        store=new_store(tmp_path / "store"), project_home=tmp_path, around=surroundings({})
+        store=new_store(tmp_path / "store"), project_home=tmp_path, around=look_around({})
     ).kinds
     resource = Resource(
         name="app", type=type, location="app", strategy=strategy, from_revision=None, create=False

@@ -33,15 +33,10 @@ def command_place(
     else:
         folder = checkout if checkout is not None and checkout.is_relative_to(where) else here
     reason = unsuitable_place(folder, user_home=user_home, project_home=where / PROJECT_HOME)
-    if not reason and _not_text(folder):
+    if not reason and any("\ud800" <= character <= "\udfff" for character in str(folder)):  # surrogates
         reason = "its name is not UTF-8 text"
     if reason:
-        raise ResourceUnsuitable(
-            resource=_NAME,
-            path=str(folder),
-            reason=reason,
-            hint=_another_place(where),
-        )
+        raise ResourceUnsuitable(resource=_NAME, path=str(folder), reason=reason, hint=_another_place(where))
     return CommandPlace(
         project=where,
         resource=Resource(
@@ -76,11 +71,5 @@ def _project(around: Surroundings, named: str | None, otherwise: Path) -> Path:
 
 def _checkout_around(folder: Path, user_home: Path) -> Path | None:
     """The top of the git checkout that a folder is in; one that holds the whole home folder is none of a project."""
-    tops = (top for top in (folder, *folder.parents) if (top / ".git").exists())
-    found = next(tops, None)
+    found = next((top for top in (folder, *folder.parents) if (top / ".git").exists()), None)
     return None if found is None or user_home.is_relative_to(found) else found
-
-
-def _not_text(folder: Path) -> bool:
-    """Return whether a name holds bytes that are not UTF-8, which come as surrogates."""
-    return any("\ud800" <= character <= "\udfff" for character in str(folder))

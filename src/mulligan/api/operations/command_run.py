@@ -41,7 +41,10 @@ def run_command_in(
             words, resource=place.resource, folder=place.folder, name=name
         )
     except Interrupted as exc:
-        raise _interrupted(exc) from exc
+        plan_id = exc.facts["plan_id"]
+        again, back = NextStep("resume", plan=plan_id), NextStep("undo", plan="latest")
+        hint = Advice(again, " runs it again, ", back, " takes back what it did")
+        raise Interrupted(plan_id=plan_id, hint=hint) from exc
     error, application, exit_status = execution.error, None, 0
     if error is not None:
         exit_status = error.facts.get("exit_status")
@@ -85,12 +88,3 @@ def _not_started(words: Sequence[str]) -> Advice:
     else:
         where = f"it is looked for in PATH, or give its path (`./{words[0]}`)"
     return Advice(f"is {words[0]} the right name? {where}")
-
-
-def _interrupted(exc: Interrupted) -> Interrupted:
-    """The error of Ctrl-C with both ways on."""
-    plan_id = exc.facts["plan_id"]
-    again, back = NextStep("resume", plan=plan_id), NextStep("undo", plan="latest")
-    return Interrupted(
-        plan_id=plan_id, hint=Advice(again, " runs it again, ", back, " takes back what it did")
-    )

@@ -58,18 +58,14 @@ def _write(place: Path, data: bytes, *, force: bool) -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        if force or not _linked(new, place):
-            new.replace(place)
+        try:
+            if not force:
+                os.link(new, place)  # fails where another file has the name
+                return
+        except FileExistsError:
+            raise
+        except OSError:  # the filesystem has no second names, as on many sticks
+            pass
+        new.replace(place)
     finally:
         new.unlink(missing_ok=True)
-
-
-def _linked(new: Path, place: Path) -> bool:
-    """Give a file a second name that nobody has; False: the filesystem knows no such names, as on many sticks."""
-    try:
-        os.link(new, place)
-    except FileExistsError:
-        raise
-    except OSError:
-        return False
-    return True

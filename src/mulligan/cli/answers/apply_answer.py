@@ -1,8 +1,8 @@
-"""Answers of apply and unapply, and the question before them."""
+"""Answers of apply and unapply."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from mulligan.api.replies import application_reply
 from mulligan.cli.answers.answer import Answer, Line, Table
@@ -12,28 +12,8 @@ from mulligan.domain.trees.diff import FileStatus
 
 if TYPE_CHECKING:
     from mulligan.api.results import Application, AppliedResource, PlanStatus
-    from mulligan.cli.invocation import Invocation
 
 _OF_WHOLES = {FileStatus.ADDED: "made", FileStatus.DELETED: "removed"}
-
-
-class Run(Protocol):
-    """Does it, or says what it would do."""
-
-    def __call__(self, *, dry: bool) -> Answer:
-        """Give the answer."""
-        ...
-
-
-def confirmed(invocation: Invocation, run: Run, question: str, *, yes: bool) -> Answer:
-    """Run it after the user has seen the preview and confirmed, or at once with `yes`."""
-    if not yes:
-        preview = run(dry=True)
-        if preview.error is None:  # a conflict changes nothing: there is nothing to ask for
-            invocation.show(preview)
-            invocation.confirm(question)
-            return run(dry=False).without_tables()
-    return run(dry=False)
 
 
 def apply_answer(status: PlanStatus, done: Application, *, done_as: str) -> Answer:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mulligan.api.replies import correction_reply
 from mulligan.cli.answers.answer import Answer, Block, Line, Table
-from mulligan.cli.answers.changes_table import changes_line, changes_table
+from mulligan.cli.answers.rollback_answer import changes_line, changes_table
 from mulligan.cli.answers.status_answer import status_answer
 
 if TYPE_CHECKING:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from mulligan.cli.answers.answer import Answer, Line, Table
-from mulligan.cli.answers.changes_table import changes_line, changes_table
 from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:
-    from mulligan.api.results import Rollback
+    from collections.abc import Sequence
+
+    from mulligan.api.results import Impact, RevertedChange, Rollback
+
+_OBJECTS = ".git/objects/"
 
 
 def rollback_answer(rollback: Rollback) -> Answer:
@@ -37,3 +41,22 @@ def rollback_answer(rollback: Rollback) -> Answer:
         blocks.append(Line(f"what was there is kept in {after.pre_rollback_checkpoint}"))
         blocks.append(Line(f"run on with `mulligan plan resume {rollback.plan_id}`"))
     return Answer(data=rollback, blocks=blocks, messages=rollback.messages, warn=bool(impact.undo_failed))
+
+
+def changes_line(paths: int, impact: Impact, *, dry_run: bool) -> Line:
+    """Describe how much a return touches and takes back, or would."""
+    calls = counted(impact.tool_calls_undone, "tool call")
+    decisions = counted(impact.decisions_discarded, "decision")
+    be = "to be " if dry_run else ""
+    return Line(f"{counted(paths, 'path')} {be}changed; {calls}, {decisions} {be}taken back")
+
+
+def changes_table(changes: Sequence[RevertedChange]) -> Table:
+    """One row a path; what git stores as objects, which says nothing to people, in one row for all."""
+    rows = [(c.action.value, c.resource, c.file) for c in changes if not c.file.startswith(_OBJECTS)]
+    objects = Counter((c.action.value, c.resource) for c in changes if c.file.startswith(_OBJECTS))
+    rows += [
+        (action, resource, f"{_OBJECTS}... ({counted(n, 'path')})")
+        for (action, resource), n in objects.items()
+    ]
+    return Table(("ACTION", "RESOURCE", "PATH"), tuple(rows))

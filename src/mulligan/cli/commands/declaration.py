@@ -113,7 +113,7 @@ def everywhere(function: Any) -> Any:
         click.option(
             "--format",
             type=click.Choice([f.value for f in Format]),
-            callback=_take_format,
+            callback=_take,
             expose_value=False,
             help="How to answer: rich on a terminal, else plain; json or yaml for scripts.",
         ),
@@ -121,7 +121,7 @@ def everywhere(function: Any) -> Any:
             "--project",
             type=_Named(),
             metavar="PATH",
-            callback=_take_project,
+            callback=_take,
             expose_value=False,
             help="The project folder; otherwise the nearest one upwards.",
         ),
@@ -140,14 +140,9 @@ def everywhere(function: Any) -> Any:
     return function
 
 
-def _take_format(context: click.Context, _option: click.Parameter, value: str | None) -> None:
+def _take(context: click.Context, option: click.Parameter, value: str | None) -> None:
     if value is not None:
-        context.ensure_object(Invocation).format_option = value
-
-
-def _take_project(context: click.Context, _option: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        context.ensure_object(Invocation).project_option = value
+        setattr(context.ensure_object(Invocation), f"{option.name}_option", value)
 
 
 def _take_settings(context: click.Context, _option: click.Parameter, value: Sequence[str]) -> None:

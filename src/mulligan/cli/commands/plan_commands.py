@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from mulligan.cli.answers.answer import Answer, Line, Table
+from mulligan.cli.answers.answer import Answer, Document, Line, Table
 from mulligan.cli.answers.diff_answer import diff_answer
 from mulligan.cli.answers.status_answer import executed_answer, status_answer
+from mulligan.cli.command_words import in_commands
 from mulligan.cli.commands.command_groups import SuggestingGroup
 from mulligan.cli.commands.declaration import command, everywhere, newest, not_shown
 from mulligan.cli.trust_question import trusting
 from mulligan.domain.plans.plan import State
+from mulligan.domain.text.plural import counted
 from mulligan.errors import Advice, PlanNotFound, ProjectNotFound, UsageWrong
 
 if TYPE_CHECKING:
@@ -178,9 +180,16 @@ def report(invocation: Invocation, plan: str, file: str, force: bool) -> Answer:
     Its steps, tool calls with their output, decisions, checkpoints, and what differs between them. The page
     needs no network and has no scripts.
     """
-    from mulligan.cli.answers.report_answer import report_answer  # here: no other command writes a page
-
-    return report_answer(invocation, plan, file, force=force)
+    if file != "-":
+        saved, problems = invocation.project().save_report(plan, Path(file), force=force, words=in_commands)
+        blocks = [Line(f"{saved.file}: {counted(saved.size_bytes, 'byte')}")]
+        return Answer(data=saved, blocks=blocks, messages=problems, warn=bool(problems))
+    if invocation.format.is_document:
+        raise UsageWrong(
+            reason="stdout holds one document, and that is the answer", hint="name a FILE for the page"
+        )
+    page, problems = invocation.project().report_with_problems(plan, in_commands)
+    return Answer(data=None, blocks=[Document(page.encode())], messages=problems, warn=bool(problems))
 
 
 @command(group, "diff", example="mulligan plan diff upgrade-api --from draft | git apply", codes=(0, 1, 2, 3))
@@ -228,14 +237,13 @@ def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_
     from mulligan.cli.answers.rollback_answer import rollback_answer  # here: no other command shows one
 
     project = invocation.project()
-    if dry_run:
-        return rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
-    if not yes:
-        preview = rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
-        invocation.show(preview)
-        invocation.confirm("Roll back?")
-    done = rollback_answer(trusting(invocation, project, lambda: project.rollback(plan, checkpoint)))
-    return done if yes else done.without_tables()
+
+    def act(dry: bool) -> Answer:
+        if dry:
+            return rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
+        return rollback_answer(trusting(invocation, project, lambda: project.rollback(plan, checkpoint)))
+
+    return invocation.confirmed(act, "Roll back?", dry_run=dry_run, yes=yes)
 
 
 @command(group, "resolve", example="mulligan plan resolve clash api.txt", codes=(0, 1, 2, 3))
@@ -345,17 +353,15 @@ def apply(
     What others changed meanwhile stays; where that and the plan overlap, nothing is changed and the paths are
     listed. What was there is kept in a pre_apply checkpoint, and `plan unapply` takes an apply back.
     """
-    from mulligan.cli.answers.apply_answer import apply_answer, confirmed  # here: no other command needs it
+    from mulligan.cli.answers.apply_answer import apply_answer  # here: no other command needs it
 
     project = invocation.project()
 
-    def run(*, dry: bool) -> Answer:
-        return apply_answer(
-            *project.apply(plan, dry_run=dry, commit=not no_commit, message=message, include=include),
-            done_as="applied",
-        )
+    def act(dry: bool) -> Answer:
+        done = project.apply(plan, dry_run=dry, commit=not no_commit, message=message, include=include)
+        return apply_answer(*done, done_as="applied")
 
-    return run(dry=True) if dry_run else confirmed(invocation, run, "Apply?", yes=yes)
+    return invocation.confirmed(act, "Apply?", dry_run=dry_run, yes=yes)
 
 
 @command(group, "unapply", example="mulligan plan unapply --yes upgrade-api", codes=(0, 1, 2, 3, 4, 130))
@@ -367,14 +373,14 @@ def unapply(invocation: Invocation, plan: str, yes: bool, dry_run: bool) -> Answ
 
     What others changed since stays; where that and what was applied overlap, nothing is changed.
     """
-    from mulligan.cli.answers.apply_answer import apply_answer, confirmed
+    from mulligan.cli.answers.apply_answer import apply_answer
 
     project = invocation.project()
 
-    def run(*, dry: bool) -> Answer:
+    def act(dry: bool) -> Answer:
         return apply_answer(*project.unapply(plan, dry_run=dry), done_as="taken back")
 
-    return run(dry=True) if dry_run else confirmed(invocation, run, "Take it back?", yes=yes)
+    return invocation.confirmed(act, "Take it back?", dry_run=dry_run, yes=yes)
 
 
 @command(group, "cancel", example="mulligan plan cancel upgrade-api --reason 'not needed'", codes=_READS)

@@ -14,6 +14,8 @@ from mulligan.cli.trust_question import ask_for_trust
 if TYPE_CHECKING:
     from mulligan.api.project_tools import ToolView
 
+_DECLARED = ("writes", "read_only", "checkpointable", "idempotent", "side_effects", "timeout", "undo")
+
 
 @click.group(cls=SuggestingGroup, name="tool")
 @everywhere
@@ -29,11 +31,10 @@ def list_tools(invocation: Invocation) -> Answer:
     """
     found = invocation.project().tools.list()
     standing = found.tools_file
-    blocks: list[Line | Table] = [_table(found.tools)]
     messages = list(found.problems)
     if standing.problem:
         messages.append(f"{standing.path} {standing.problem}: see `mulligan tool trust`")
-    return Answer(data=found, blocks=blocks, messages=messages, warn=bool(messages))
+    return Answer(data=found, blocks=[_table(found.tools)], messages=messages, warn=bool(messages))
 
 
 @command(group, "show", example="mulligan tool show write_file", codes=(0, 1, 2, 3))
@@ -43,24 +44,10 @@ def show(invocation: Invocation, tool: str) -> Answer:
     view = invocation.project().tools.show(tool)
     lines = [Line(f"{view.name} ({view.origin})", title=True)]
     lines += [Line(f"  {text}" if text else "") for text in view.doc.splitlines()]
-    lines += [
-        Line(f"  {field}: {_text(getattr(view, field))}")
-        for field in (
-            "writes",
-            "read_only",
-            "checkpointable",
-            "idempotent",
-            "side_effects",
-            "timeout",
-            "undo",
-        )
-    ]
+    lines += [Line(f"  {field}: {_text(getattr(view, field))}") for field in _DECLARED]
     lines.append(Line(f"  works on: {', '.join(view.resource_types)}"))
     rows = tuple((a.name, a.type.value, "required" if a.required else "") for a in view.arguments)
-    blocks: list[Line | Table] = [*lines]
-    if rows:
-        blocks.append(Table(("ARGUMENT", "TYPE", ""), rows))
-    return Answer(data=view, blocks=blocks)
+    return Answer(data=view, blocks=[*lines, *([Table(("ARGUMENT", "TYPE", ""), rows)] if rows else [])])
 
 
 @command(group, "trust", example="mulligan tool trust", codes=(0, 1, 2, 3))
@@ -76,8 +63,7 @@ def trust(invocation: Invocation, yes: bool) -> Answer:
         ask_for_trust(invocation, standing, f"{standing.path} {standing.problem}.")
     done = project.tools.trust(standing.sha256)
     word = "is trusted already" if standing.status == "trusted" else "is trusted from now on"
-    blocks: list[Line | Table] = [Line(f"{done.path} {word}: sha256 {done.sha256}"), _table(done.tools)]
-    return Answer(data=done, blocks=blocks)
+    return Answer(data=done, blocks=[Line(f"{done.path} {word}: sha256 {done.sha256}"), _table(done.tools)])
 
 
 def _table(tools: "Sequence[ToolView]") -> Table:

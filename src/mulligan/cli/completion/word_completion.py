@@ -18,7 +18,6 @@ from mulligan.cli.invocation import Invocation
 if TYPE_CHECKING:
     import click
 
-    from mulligan.config import Setting
     from mulligan.rows.completion_words import Word
 
 ASKED = "_MULLIGAN_COMPLETE"  # the variable in which a shell says that it asks
@@ -89,17 +88,15 @@ def _words(kind: str, context: click.Context, typed: str) -> Iterable[Word]:
             from mulligan.api.completion_source import known_words
 
             with known_words(around, named) as known:
-                match kind:
-                    case "plan" | "plan or file":
-                        return list(known.plans(typed, ended=kind == "plan"))
-                    case "checkpoint":
-                        return list(known.checkpoints(plan, typed))
-                    case "decision":
-                        return list(known.decisions())
-                    case "correction":
-                        return list(known.corrections())
-                    case _:
-                        return list(known.conflicts(str(plan)))
+                found = {
+                    "plan": lambda: known.plans(typed, ended=True),
+                    "plan or file": lambda: known.plans(typed, ended=False),
+                    "checkpoint": lambda: known.checkpoints(plan, typed),
+                    "decision": known.decisions,
+                    "correction": known.corrections,
+                    "conflict": lambda: known.conflicts(str(plan)),
+                }
+                return list(found[kind]())
 
 
 def _keys() -> Iterable[Word]:
@@ -111,14 +108,13 @@ def _keys() -> Iterable[Word]:
 def _values(key: str, typed: str) -> Iterable[Word]:
     """Return the words a setting may be set to; for a list, one more after the existing ones."""
     from mulligan.config import setting_named
-    from mulligan.config.values import ListOf
 
-    setting: Setting = setting_named(key, "")
-    allowed = setting.type.allowed
+    type = setting_named(key, "").type
+    allowed = type.allowed
     if isinstance(allowed, str):
         return []
-    if not isinstance(setting.type, ListOf):
+    if not type.separator:
         return [(word, "") for word in allowed]
-    before, separator, _ = typed.rpartition(setting.type.separator)
-    there = before.split(setting.type.separator)
+    before, separator, _ = typed.rpartition(type.separator)
+    there = before.split(type.separator)
     return [(f"{before}{separator}{word}", "") for word in allowed if word not in there]

@@ -8,7 +8,6 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -20,6 +19,7 @@ from mulligan.cli.terminal.times import lasting, running
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.inert_text import Inert
 from mulligan.domain.text.plural import counted
 
 _PATIENCE = 0.5  # seconds: shorter work needs no area, and what is counted for less no progress
@@ -28,45 +28,24 @@ _LINES = re.compile(rb"[^\n]*\n|[^\n]+")
 _ENOUGH = 1 << 16  # bytes: so much output does not wait for its turn
 # Types that get a line of their own. All others come while all goes well: each is shown until the next, and the
 # log has them all.
-_NOTABLE = frozenset(
-    {
-        CheckpointType.ON_ERROR.value,
-        CheckpointType.MANUAL.value,
-        CheckpointType.PRE_ROLLBACK.value,
-        CheckpointType.PRE_APPLY.value,
-    }
-)
-
-
-class Printed(Protocol):
-    """The output of a program, made fit for its destination."""
-
-    def piece(self, data: bytes) -> bytes:
-        """Return what can be shown now that this was printed."""
-        ...
-
-    def rest(self) -> bytes:
-        """Return what was held back; nothing more was printed."""
-        ...
-
-    def line(self, data: bytes) -> bytes:
-        """Return a whole line of pieces as it can follow something else."""
-        ...
+_NOTABLE = (
+    CheckpointType.ON_ERROR, CheckpointType.MANUAL, CheckpointType.PRE_ROLLBACK, CheckpointType.PRE_APPLY,
+)  # fmt: skip
 
 
 class AsItIs:
-    """Every byte, for a pipe or a file."""
+    """The output of a program byte by byte, for a pipe or a file; `Inert` is for terminals."""
 
     def piece(self, data: bytes) -> bytes:
-        """Return it."""
+        """Return what can be shown now that this was printed."""
         return data
 
     def rest(self) -> bytes:
-        """Return nothing: nothing is held back."""
+        """Return what was held back, after the last piece."""
         return b""
 
     def line(self, data: bytes) -> bytes:
-        """Return it."""
+        """Return a whole line of pieces as it can follow something else."""
         return data
 
 
@@ -79,7 +58,7 @@ class _Doing(Struct, kw_only=True):
     index: int = 0
     step: str | None = None
     since: float = 0.0
-    printed: Printed
+    printed: AsItIs | Inert
     titled: bool = False  # the step's name is above its output
     begun_line: bytes = b""  # of a child: output that is not a whole line yet
 
@@ -101,7 +80,7 @@ class Live:
         *,
         screen: Screen,
         terminal: bool,
-        printed: Callable[[], Printed],
+        printed: Callable[[], AsItIs | Inert],
         monotonic: Callable[[], float],
     ) -> None:
         """On a terminal with an area for what goes on; what each plan's tools print goes through a `printed`."""

@@ -25,11 +25,10 @@ from mulligan.cli.answers.answer import (
 )
 from mulligan.cli.command_words import in_commands
 from mulligan.cli.terminal.glyphs import has_signs, plain_signs
-from mulligan.cli.terminal.patch_colours import styled_lines
-from mulligan.cli.terminal.streams import lead_nowhere
 from mulligan.cli.terminal.tables import table_text
 from mulligan.cli.terminal.times import local_time
 from mulligan.domain.text.json_value import Json
+from mulligan.domain.trees.patch_lines import PatchLine, lines_of_patch
 from mulligan.errors import StepFailed
 
 if TYPE_CHECKING:
@@ -39,6 +38,15 @@ if TYPE_CHECKING:
 
 _NARROW = 20  # columns: with less room the terminal breaks lines itself
 _MANY = 1000  # rows; rich measures and breaks every one, which of ten thousand takes seconds
+
+_PATCH_STYLES = {
+    PatchLine.HEADER: "bold",
+    PatchLine.HUNK: "cyan",
+    PatchLine.ADDED: "green",
+    PatchLine.REMOVED: "red",
+    PatchLine.CONTEXT: "",
+    PatchLine.REMARK: "",
+}
 
 
 def render(answer: Answer, command: str, format: Format, started: datetime, took: timedelta) -> None:
@@ -58,19 +66,16 @@ def render(answer: Answer, command: str, format: Format, started: datetime, took
 
 def draw_blocks(answer: Answer, format: Format) -> None:
     """Write what people see of an answer to stdout."""
-    if format is Format.RICH and answer.blocks and not isinstance(answer.blocks[0], Document):
-        write(sys.stdout, _drawn(answer))
-        return
-    for block in answer.blocks:
-        match block:
-            case Document():
-                write(sys.stdout, block.data)
-            case Patch():
-                write(sys.stdout, _patch(block))
-            case Drawing():
-                write(sys.stdout, _plain_rows(block))
-            case _:
-                write(sys.stdout, _plain(block))
+    if format is not Format.RICH or (answer.blocks and isinstance(answer.blocks[0], Document)):
+        for block in answer.blocks:
+            write(sys.stdout, _plain(block))
+    elif answer.blocks:
+        from rich.console import Console
+
+        console = Console(highlight=False, soft_wrap=True)
+        with console.capture() as drawn:
+            _draw(console, answer.blocks)
+        write(sys.stdout, drawn.get())
 
 
 def _told(error: MulliganError) -> str:
@@ -83,25 +88,28 @@ def _as_yaml(made: Json) -> str:
     import yaml
 
     # What the locale cannot write is spelled inside quotes: spelled afterwards it would be another text.
-    return yaml.safe_dump(made, sort_keys=False, allow_unicode=_writes_anything(sys.stdout))
-
-
-def _writes_anything(stream: TextIO) -> bool:
-    return _encoding(stream).lower().replace("-", "") == "utf8"
+    writes_anything = _encoding(sys.stdout).lower().replace("-", "") == "utf8"
+    return yaml.safe_dump(made, sort_keys=False, allow_unicode=writes_anything)
 
 
 def _encoding(stream: TextIO) -> str:
     return stream.encoding or "utf-8"
 
 
-def _plain(block: Line | Table) -> str:
-    if isinstance(block, Line):
-        return harmless(block.text) + "\n"
-    return "".join(table_text(block, width=None, encoding=_encoding(sys.stdout)))
-
-
-def _plain_rows(block: Drawing) -> str:
-    return "".join(f"{_signs(_text(row.lead))}{harmless(_text(row.words))}\n" for row in block.rows)
+def _plain(block: Block) -> str | bytes:
+    match block:
+        case Document():
+            return block.data
+        case Patch() if not sys.stdout.isatty():
+            return block.data
+        case Patch():  # the content of files must not control the terminal
+            return "".join(f"{harmless(line)}\n" for line, _ in styled_lines(block.data))
+        case Drawing():
+            return "".join(f"{_signs(_text(row.lead))}{harmless(_text(row.words))}\n" for row in block.rows)
+        case Line():
+            return harmless(block.text) + "\n"
+        case Table():
+            return "".join(table_text(block, width=None, encoding=_encoding(sys.stdout)))
 
 
 def _text(spans: Sequence[Span]) -> str:
@@ -112,37 +120,33 @@ def _signs(drawn: str) -> str:
     return drawn if has_signs(sys.stdout.encoding, os.environ) else plain_signs(drawn)
 
 
-def _patch(block: Patch) -> bytes | str:
-    """Return a patch as it is; on a terminal, the content of files must not control it."""
-    if not sys.stdout.isatty():
-        return block.data
-    return "".join(f"{harmless(line)}\n" for line, _ in styled_lines(block.data))
+def styled_lines(patch: bytes) -> Iterator[tuple[str, str]]:
+    """Each line without its end and with its tabs as spaces, and its style."""
+    for line in lines_of_patch(patch):
+        yield line.text.expandtabs(8), _PATCH_STYLES[line.kind]
 
 
-def _drawn(answer: Answer) -> str:
-    from rich.console import Console
+def _draw(console: Console, blocks: Sequence[Block]) -> None:
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=True)
-    with console.capture() as drawn:
-        for block in _flat(answer.blocks):
-            if isinstance(block, Patch):
+    for block in blocks:
+        match block:
+            case Patch():
                 for line, style in styled_lines(block.data):
                     console.print(Text(harmless(line), style=style))
-                continue
-            if isinstance(block, Line):
+                _draw(console, block.summary)
+            case Line():
                 console.print(Text(harmless(block.text), style="bold" if block.title else ""))
-                continue
-            if isinstance(block, Drawing):
-                if len(block.rows) > _MANY:
-                    console.out(_plain_rows(block), end="", highlight=False)
-                else:
-                    _draw_rows(console, block.rows)
-                continue
-            header, rows = table_text(block, width=console.width, encoding=_encoding(sys.stdout))
-            console.print(Text(header, style="bold"), end="")
-            console.out(rows, end="", highlight=False)
-    return drawn.get()
+            case Drawing() if len(block.rows) > _MANY:
+                console.out(_plain(block), end="", highlight=False)
+            case Drawing():
+                _draw_rows(console, block.rows)
+            case Table():
+                header, rows = table_text(block, width=console.width, encoding=_encoding(sys.stdout))
+                console.print(Text(header, style="bold"), end="")
+                console.out(rows, end="", highlight=False)
+            case Document():
+                pass  # is written, never drawn
 
 
 def _draw_rows(console: Console, rows: Sequence[Row]) -> None:
@@ -150,10 +154,8 @@ def _draw_rows(console: Console, rows: Sequence[Row]) -> None:
     from rich.text import Text
 
     for row in rows:
-        lead, rest = (
-            Text.assemble(*((_signs(s.text), s.style) for s in row.lead)),
-            Text(_signs(row.rest), "dim"),
-        )
+        lead = Text.assemble(*((_signs(s.text), s.style) for s in row.lead))
+        rest = Text(_signs(row.rest), "dim")
         words = Text.assemble(*((harmless(s.text), s.style) for s in row.words))
         room = max(_NARROW, console.width - max(lead.cell_len, rest.cell_len))
         for number, line in enumerate(words.divide(_breaks(words.plain, room))):
@@ -175,15 +177,6 @@ def _breaks(text: str, room: int) -> Iterator[int]:
         used += width
 
 
-def _flat(blocks: Sequence[Block]) -> Iterator[Line | Table | Drawing | Patch]:
-    for block in blocks:
-        if isinstance(block, Document):
-            continue  # it is never drawn
-        yield block
-        if isinstance(block, Patch):
-            yield from block.summary
-
-
 def write(stream: TextIO, text: str | bytes) -> None:
     """Write text whatever the locale, and bytes as they are.
 
@@ -197,3 +190,10 @@ def write(stream: TextIO, text: str | bytes) -> None:
         lead_nowhere(stream)  # as `mulligan … | head` ends
         if stream is sys.stdout and not isinstance(exc, BrokenPipeError):
             raise
+
+
+def lead_nowhere(stream: TextIO) -> None:
+    """Let what is still to be written vanish, where the reader is gone or the disk full: else the exit fails."""
+    nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

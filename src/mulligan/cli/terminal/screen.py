@@ -11,7 +11,7 @@ from typing import TextIO
 from mulligan.api.document import harmless
 from mulligan.cli.answers.answer import Span
 from mulligan.cli.terminal.glyphs import has_signs, plain_signs
-from mulligan.cli.terminal.streams import lead_nowhere
+from mulligan.cli.terminal.render import lead_nowhere
 
 _STYLES = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35", "cyan": "36",

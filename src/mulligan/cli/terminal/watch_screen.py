@@ -14,8 +14,8 @@ from mulligan.cli.answers.answer import Answer, Format, Line, Span
 from mulligan.cli.answers.event_text import told
 from mulligan.cli.answers.status_answer import status_answer
 from mulligan.cli.terminal import glyphs
+from mulligan.cli.terminal.render import lead_nowhere
 from mulligan.cli.terminal.screen import Screen, can_draw, width
-from mulligan.cli.terminal.streams import lead_nowhere
 from mulligan.cli.terminal.times import ago, clock_time, lasting, running
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.step import StepStatus
