@@ -64,11 +64,6 @@ def json_object(text: str) -> JsonObject:
     return cast("JsonObject", json.loads(text))
 
 
-def json_value(text: str) -> Json:
-    """Read any document."""
-    return cast("Json", json.loads(text))
-
-
 class Format(NamedTuple):
     """The way in which a field is kept in a column."""
 

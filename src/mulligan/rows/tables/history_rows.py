@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 _LINE = Layout(Line)
 _LINES = "SELECT * FROM lines WHERE plan_id = ? ORDER BY line"
 # Each kind of row has its own column for when it was recorded; a call that never ended has no place.
-_TOLD_BY = (
-    ("checkpoint_groups", "seq"),
-    ("decisions", "seq"),
-    ("tool_calls", "done_seq"),
-)
+_TOLD_BY = (("checkpoint_groups", "seq"), ("decisions", "seq"), ("tool_calls", "done_seq"))
 _SUPERSEDE = "UPDATE {table} SET superseded = 1 WHERE plan_id = ? AND superseded = 0"
 _REVIVE = "UPDATE {table} SET superseded = 0 WHERE plan_id = ? AND line = ? AND {seq} <= ?"
 _FOLLOW = """

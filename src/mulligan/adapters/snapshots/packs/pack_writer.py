@@ -45,7 +45,9 @@ class PackWriter:
         """Make all of it durable and visible; return the bytes added to the store."""
         if not self._taken:
             return 0
-        self._join()
+        self._stop_thread()
+        if self._failure is not None:
+            raise self._failure
         pack = self._open()
         if self._batch:
             pack.append(self._batch)
@@ -83,11 +85,6 @@ class PackWriter:
                 pack.append(batch)
             except BaseException as exc:  # noqa: BLE001  raised again in the caller's thread
                 self._failure = exc
-
-    def _join(self) -> None:
-        self._stop_thread()
-        if self._failure is not None:
-            raise self._failure
 
     def _stop_thread(self) -> None:
         if self._thread is not None:

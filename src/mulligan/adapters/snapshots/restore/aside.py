@@ -106,7 +106,10 @@ class Aside:
             try:
                 self.place(noted, tree_fd, name)
             except BaseException:
-                self._give_back(noted, came_out)  # unless the name was taken, nothing is under it now
+                put_back(
+                    self._tree, noted, here, came_out
+                )  # unless the name was taken, nothing is under it now
+                del self._out[noted.number]
                 raise
 
     def remove(self, noted: Noted, tree_fd: int, name: str, proof: Proof | None) -> None:
@@ -138,10 +141,6 @@ class Aside:
             raise Foreign
         if proof is not None and not proof(here, came_out, bytes.fromhex(noted.record)):
             raise Foreign
-
-    def _give_back(self, noted: Noted, came_out: str) -> None:
-        put_back(self._tree, noted, self._folders[noted.folder], came_out)
-        del self._out[noted.number]
 
     def changed_since(self) -> list[str]:
         """Compare again all that came out: through an open descriptor it can still be written. Return the paths."""
