@@ -78,7 +78,7 @@ def _names(items: Sequence[Value], mappings: Sequence[Mapping[str, Value]]) -> d
 
 
 def read_name(value: Value, problem_of: Callable[[str], str | None] = name_problem) -> str:
-    """Read a name, of which `problem_of` says why it cannot be one."""
+    """Read a name; `problem_of` says why a text cannot be one."""
     text = value.text()
     if problem := problem_of(text):
         raise value.wrong(f"the name {shorten(text)} {problem}")
