@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.config.registry import SETTINGS, SHORT_NAMES
 from mulligan.domain.plans.trigger import trigger_words
@@ -91,7 +92,9 @@ def section(text: str, heading: str) -> str:
 @pytest.fixture
 def declarations(tmp_path):
     """Return what the built-in tools declare; nothing is started for that."""
-    return LocalToolbox(python="python3", base_environment={}, scratch=tmp_path).declarations()
+    return LocalToolbox(
+        launchers=Launchers(python="python3", environment={}), scratch=tmp_path
+    ).declarations()
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.key)

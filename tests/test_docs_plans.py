@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.resources.resource import Resource, ResourceType
 from mulligan.errors import PlanFileInvalid
@@ -79,7 +80,7 @@ def _known_keys(text: str, folder: Path) -> set[str]:
         from_revision=None,
         create=False,
     )
-    tools = LocalToolbox(python="python3", base_environment={}, scratch=folder).declarations()
+    tools = LocalToolbox(launchers=Launchers(python="python3", environment={}), scratch=folder).declarations()
     with pytest.raises(PlanFileInvalid) as refusal:
         read_plan_file(
             text.encode(), file="f", project=folder, declarations=tools, default_resource=workspace

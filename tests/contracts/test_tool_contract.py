@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from mulligan.adapters.tools.launcher.launcher import children_of
+from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.plans.tool import ToolResult, Undo
 from mulligan.domain.text.json_value import canonical_json
@@ -42,7 +43,7 @@ def bad(context):
 @pytest.fixture
 def toolbox(tmp_path):
     made = LocalToolbox(
-        python=sys.executable, base_environment=dict(os.environ), scratch=tmp_path / "scratch"
+        launchers=Launchers(python=sys.executable, environment=dict(os.environ)), scratch=tmp_path / "scratch"
     )
     yield made
     made.forget_processes()
@@ -132,8 +133,9 @@ def test_a_tool_nobody_knows_is_refused_with_those_there_are(toolbox):
 def test_declaring_tools_starts_nothing_and_imports_nothing_slow():
     """Commands that only check a plan need the declarations."""
     code = (
-        "import sys, pathlib\nfrom mulligan.adapters.tools.toolbox import LocalToolbox\n"
-        "LocalToolbox(python='none', base_environment={}, scratch=pathlib.Path('/nowhere')).declarations()\n"
+        "import sys, pathlib\nfrom mulligan.adapters.tools.toolbox import Launchers, LocalToolbox\n"
+        "launchers = Launchers(python='none', environment={})\n"
+        "LocalToolbox(launchers=launchers, scratch=pathlib.Path('/nowhere')).declarations()\n"
         "print(sorted({'subprocess', 'selectors', 'ctypes', 'socket', 'tempfile'} & set(sys.modules)))\n"
     )
     folders = [Path(__file__).parents[2] / "src", Path(msgspec.__file__).parents[1]]

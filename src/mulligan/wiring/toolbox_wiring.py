@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.project_toolbox import ProjectToolbox
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.adapters.tools.user_tools.entry_points import installed_tools
@@ -19,11 +20,9 @@ def build_toolbox(
     linked: Callable[[], None],
 ) -> ProjectToolbox:
     """Build the toolbox of built-in tools and the user's own, run with this interpreter."""
-    built_in = LocalToolbox(
-        python=sys.executable, base_environment=environ, scratch=scratch, obey=obey, linked=linked
-    )
+    launchers = Launchers(python=sys.executable, environment=environ, obey=obey, linked=linked)
     return ProjectToolbox(
-        built_in=built_in,
+        built_in=LocalToolbox(launchers=launchers, scratch=scratch),
         home=home,
         machine=machine_name(MACHINE_FILES),
         installed=installed_tools,

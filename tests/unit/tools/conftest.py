@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.plans.tool import ToolResult
 from tests.support.recording_host import RecordingHost, a_request
@@ -40,7 +41,7 @@ def host() -> RecordingHost:
 @pytest.fixture
 def toolbox(tmp_path: Path) -> Iterator[LocalToolbox]:
     made = LocalToolbox(
-        python=sys.executable, base_environment=dict(os.environ), scratch=tmp_path / "scratch"
+        launchers=Launchers(python=sys.executable, environment=dict(os.environ)), scratch=tmp_path / "scratch"
     )
     yield made
     made.forget_processes()

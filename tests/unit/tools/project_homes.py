@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 
+from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.project_toolbox import ProjectToolbox
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.adapters.tools.user_tools.entry_points import PackagedTools
@@ -25,7 +26,9 @@ class Home:
     def box(self, *packages: PackagedTools, machine: str = "here", **environment: str) -> ProjectToolbox:
         measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
         base = {"PATH": os.environ["PATH"], **measured, **environment}
-        built_in = LocalToolbox(python=sys.executable, base_environment=base, scratch=self.home / "scratch")
+        built_in = LocalToolbox(
+            launchers=Launchers(python=sys.executable, environment=base), scratch=self.home / "scratch"
+        )
         made = ProjectToolbox(
             built_in=built_in,
             home=self.home,

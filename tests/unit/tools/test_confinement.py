@@ -314,6 +314,7 @@ class TestProcesses:
             "from mulligan.adapters.tools.process.tool_output import Recorded\n"
             "from mulligan.adapters.tools.process.command_runner import Command, Launchers\n"
             "from mulligan.domain.resources.bounds import Bounds\n"
+            "from tests.support.recording_host import a_request\n"
             "linked = []\n"
             "made = Launchers(\n"
             "    python=sys.executable, environment=dict(os.environ), how='tree', linked=lambda: linked.append(1)\n"
@@ -321,7 +322,8 @@ class TestProcesses:
             f"writable = ({str(tmp_path)!r}, *{written_by_coverage()})\n"
             "bounds = Bounds(writable=writable, sandboxes=(), missing=(), temporary=None)\n"
             "command = Command(argv=('true',), folder=Path('.'), environment=dict(os.environ), bounds=bounds)\n"
-            "made.run('shell', 'plan', 'call', command, None, Recorded('shell', lambda _: None))\n"
+            "request = a_request(Path('.'), {}, timeout=None)\n"
+            "made.run('shell', request, command, Recorded('shell', lambda _: None))\n"
             "print(len(linked)); made.forget(None)\n"
         )
         (tmp_path / "inner.py").write_text(code)

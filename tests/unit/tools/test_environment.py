@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from tests.support.recording_host import PLAN, RecordingHost, a_request
 
@@ -25,7 +26,7 @@ CALLERS = {
 
 
 def environment_seen(root, tmp_path, args, **more):
-    toolbox = LocalToolbox(python=sys.executable, base_environment=CALLERS, scratch=tmp_path)
+    toolbox = LocalToolbox(launchers=Launchers(python=sys.executable, environment=CALLERS), scratch=tmp_path)
     request = a_request(root, {"argv": ["env", "-0"], **args}, **more)
     output = toolbox.tool("shell").call(request, RecordingHost()).output
     toolbox.forget_processes()

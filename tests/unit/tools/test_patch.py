@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.errors import ToolFailed
 from tests.support.recording_host import RecordingHost, a_request
@@ -301,6 +302,6 @@ def test_any_difference_that_git_shows_is_applied_as_git_applies_it(
     git(there, "add", "-A")
     patch = git(there, "diff", "--cached", "--text", f"-U{context}", *(["-M", "-C"] if renames else []))
     if patch:
-        toolbox = LocalToolbox(python="none", base_environment={}, scratch=folder)
+        toolbox = LocalToolbox(launchers=Launchers(python="none", environment={}), scratch=folder)
         toolbox.tool("apply_patch").call(a_request(here, {"patch": patch.decode()}), RecordingHost())
     assert files_of(here) == files_of(there)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.tools.launcher.launcher import is_zombie
+from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.errors import CheckpointFailed, ToolFailed
 from tests.support.recording_host import a_request
@@ -231,7 +232,9 @@ def test_a_sandbox_that_is_gone(call, root):
 def test_no_descriptor_is_left_open(root, tmp_path, host):
     (root / "work.py").write_text("def f(context): pass\ndef g(context): raise ValueError\n")
     before = len(list(Path("/proc/self/fd").iterdir()))
-    toolbox = LocalToolbox(python=sys.executable, base_environment=dict(os.environ), scratch=tmp_path)
+    toolbox = LocalToolbox(
+        launchers=Launchers(python=sys.executable, environment=dict(os.environ)), scratch=tmp_path
+    )
     for name, args in (
         ("shell", {"command": "true"}),
         ("shell", {"command": "false"}),

@@ -91,7 +91,7 @@ def test_programs_are_looked_for_in_the_steps_own_path(call, root):
 
 
 def test_an_environment_without_path_still_finds_programs(root, host, tmp_path):
-    toolbox = LocalToolbox(python=sys.executable, base_environment={}, scratch=tmp_path)
+    toolbox = LocalToolbox(launchers=Launchers(python=sys.executable, environment={}), scratch=tmp_path)
     result = toolbox.tool("shell").call(a_request(root, {"argv": ["echo", "x"]}), host)
     toolbox.forget_processes()
     assert result.output == "x"
@@ -282,7 +282,7 @@ def test_a_launcher_told_to_stop_ends_its_processes(call, root):
 
 
 def test_an_interpreter_that_is_not_there(root, host, tmp_path):
-    toolbox = LocalToolbox(python="/nowhere/python", base_environment={}, scratch=tmp_path)
+    toolbox = LocalToolbox(launchers=Launchers(python="/nowhere/python", environment={}), scratch=tmp_path)
     for name, args in (("shell", {"command": "true"}), ("python", {"function": "a:b"})):
         with pytest.raises(SystemFailed, match="no process could be started"):
             toolbox.tool(name).call(a_request(root, args), host)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.tools.launcher.launcher import children_of
+from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
@@ -20,6 +21,7 @@ from tests.unit.tools.daemons import is_gone, is_gone_or_zombie, start_daemon
 RUNNER = """\
 import os, sys
 from pathlib import Path
+from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.resources.bounds import Bounds
 from tests.support.confined import written_by_coverage
@@ -28,7 +30,8 @@ class Host(RecordingHost):
     def output(self, data):
         os.write(1, data)
 root = Path(sys.argv[1])
-toolbox = LocalToolbox(python=sys.executable, base_environment=dict(os.environ), scratch=root / "scratch")
+launchers = Launchers(python=sys.executable, environment=dict(os.environ))
+toolbox = LocalToolbox(launchers=launchers, scratch=root / "scratch")
 writable = (str(root), "/dev/null", *written_by_coverage())
 drawn = Bounds(writable=writable, sandboxes=(str(root),), missing=(), temporary=None)
 bounds = drawn if sys.argv[6] == "confined" else None
@@ -269,7 +272,9 @@ def a_sandbox(path: Path, strategy: Strategy = Strategy.FILESYSTEM_COPY) -> Sand
 
 def test_a_second_interrupt_gives_no_more_grace(root, tmp_path):
     """Ctrl-C twice: everything is killed at once, and the second one goes on."""
-    toolbox = LocalToolbox(python=sys.executable, base_environment=dict(os.environ), scratch=tmp_path)
+    toolbox = LocalToolbox(
+        launchers=Launchers(python=sys.executable, environment=dict(os.environ)), scratch=tmp_path
+    )
     code = "import os, signal, sys, threading, time\n" + RUNNER.replace(
         "toolbox.tool(",
         "ready = True\ndef twice():\n    while not (root / 'pid').exists(): time.sleep(0.01)\n"

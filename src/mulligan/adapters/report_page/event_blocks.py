@@ -222,10 +222,7 @@ def _child(data: JsonObject, scene: Scene) -> Markup:
 
 
 def _group(group_id: str, checkpoint_id: str, scene: Scene) -> Markup:
-    """A group by the id that commands show of it, that of its first checkpoint: as much as an eye takes in.
-
-    All of it is for a pointer that rests on it.
-    """
+    """Draw a group by the id that commands show, that of its first checkpoint; a tooltip has all of it."""
     return scene.reference(
         f"{GROUP}{group_id}", f"{checkpoint_id[:_SHORT_ID]}…", class_="id", title=checkpoint_id
     )

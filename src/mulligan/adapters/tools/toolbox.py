@@ -1,8 +1,10 @@
 """The toolbox: the built-in tools by name, and the processes they keep."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.process.survivors import end_left_of
@@ -13,26 +15,15 @@ from mulligan.domain.text.ids import PlanId
 from mulligan.ports import Tool
 
 
-class LocalToolbox:
-    """The built-in tools, run on this machine."""
+class LocalToolbox(Struct, frozen=True, eq=False, kw_only=True, dict=True):
+    """The built-in tools, run on this machine; nothing is started before a tool needs it."""
 
-    def __init__(
-        self,
-        *,
-        python: str,
-        base_environment: Mapping[str, str],
-        scratch: Path,
-        obey: Callable[[], None] | None = None,
-        linked: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Run processes with this interpreter and environment; nothing is started before a tool needs it.
+    launchers: Launchers
+    scratch: Path  # a folder only its owner can read, for files that are handed to tools
 
-        `scratch` is a folder only its owner can read, for files that are handed to tools. `obey` and `linked` are
-        those of Launchers.
-        """
-        self.launchers = Launchers(python=python, environment=base_environment, obey=obey, linked=linked)
-        self._workers = Workers(self.launchers)
-        self._scratch = scratch
+    @cached_property
+    def _workers(self) -> Workers:
+        return Workers(self.launchers)
 
     @cached_property
     def _tools(self) -> dict[str, Tool]:
@@ -45,13 +36,13 @@ class LocalToolbox:
         from mulligan.adapters.tools.worker.worker_calls import WorkerCalls
 
         return {
-            "shell": Shell(self.launchers, self._scratch),
+            "shell": Shell(self.launchers, self.scratch),
             "write_file": WriteFile(),
             "delete_file": DeleteFile(),
             "edit_file": EditFile(),
             "move_file": MoveFile(),
             "apply_patch": ApplyPatch(),
-            "sql": Sql(self.launchers, self._scratch),
+            "sql": Sql(self.launchers, self.scratch),
             "python": PythonTool(WorkerCalls(self._workers)),
         }
 

@@ -63,10 +63,7 @@ def merge_trees(
     names: Labels,
     withhold: Callable[[str], bool],
 ) -> TreeMerge:
-    """Merge two differences from one base. `names` are the names of the sides for people.
-
-    Changes of theirs for which `withhold` returns true are left out.
-    """
+    """Merge two differences from one base; changes of theirs for which `withhold` returns true are left out."""
     taken = [d for d in theirs if not _only_filled(d)]
     merging = _Merging(
         {d.path: d for d in ours if not _only_filled(d)},

@@ -26,10 +26,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str], confine: "Callable[[Message, Message, int], Notices | None]") -> None:
-    """Serve. The words are `tree` or `group`, the plan, and the descriptors for replies, for notes, and to hand on.
-
-    Requests come on stdin.
-    """
+    """Serve stdin. The words are `tree` or `group`, the plan, and descriptors: for replies, for notes, to hand on."""
     how, plan_id, *descriptors = arguments
     replies, noted, *kept = map(int, descriptors)
     for own in (replies, noted):
