@@ -301,7 +301,7 @@ class Project:
             file=str(file),
             definition=definition,
             outputs=outputs,
-            declarations=self._services.adapters.known_tools,
+            declarations=self._services.adapters.toolbox.declarations(),
         )
 
     def rollback(self, plan: str, checkpoint: str, *, dry_run: bool = False) -> Rollback:
@@ -374,6 +374,6 @@ class Project:
             read_bytes(file),
             file=str(file),
             project=self.folder,
-            declarations=self._services.adapters.known_tools,
+            declarations=self._services.adapters.toolbox.declarations(),
             default_resource=self._services.adapters.default_resource,
         )

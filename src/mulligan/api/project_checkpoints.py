@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from mulligan.application.queries.checkpoint_queries import CheckpointView, views_of
 
 if TYPE_CHECKING:
@@ -21,15 +19,16 @@ if TYPE_CHECKING:
     from mulligan.wiring.thread_services import ThreadServices
 
 
-class Checkpoints(Struct, kw_only=True, frozen=True, eq=False):
+class Checkpoints:
     """The checkpoints of a project."""
 
-    threads: ThreadServices
-    observer: Observer
+    def __init__(self, *, threads: ThreadServices, observer: Observer) -> None:
+        self._threads = threads
+        self._observer = observer
 
     @property
     def _services(self) -> Services:
-        return self.threads.here
+        return self._threads.here
 
     def list(
         self, plan: str, *, superseded: bool = False, limit: int | None = None
@@ -53,30 +52,30 @@ class Checkpoints(Struct, kw_only=True, frozen=True, eq=False):
     def take(self, plan: str, label: str) -> tuple[Sequence[CheckpointView], Sequence[str]]:
         """As `create`, with what the user must know of it."""
         plan_id = self._services.queries.plan_id(plan)
-        taken = self._services.library.create(plan_id, label, self.observer)
+        taken = self._services.library.create(plan_id, label, self._observer)
         return views_of(taken.group), taken.messages
 
     def verify(self, checkpoint: str | None = None, *, quick: bool = False) -> Verification:
         """Read and hash the stored bytes of one checkpoint or of all."""
         found = self._services.checkpoint_queries.find(checkpoint) if checkpoint is not None else None
-        return self._services.library.verify(found, quick=quick, observer=self.observer)
+        return self._services.library.verify(found, quick=quick, observer=self._observer)
 
     def prune(self, plan: str, *, keep: int | None = None, dry_run: bool = False) -> Pruning:
         """Prune a plan's groups to so many, or to the limit of its settings, and free their bytes."""
         plan_id, prunes = self._services.queries.plan_id(plan), self._services.prunes
-        return prunes.preview(plan_id, keep) if dry_run else prunes.prune(plan_id, keep, self.observer)
+        return prunes.preview(plan_id, keep) if dry_run else prunes.prune(plan_id, keep, self._observer)
 
     def delete(self, checkpoint: str) -> Pruning:
         """Delete the group of a checkpoint, unless it must stay."""
         found = self._services.checkpoint_queries.find(checkpoint)
-        return self._services.prunes.delete(found.group, self.observer)
+        return self._services.prunes.delete(found.group, self._observer)
 
     def restore(self, checkpoint: str, to: Path) -> Sequence[ExportedFolder]:
         """Write a checkpoint's files into a new folder; of a group, one folder per resource."""
         found = self._services.checkpoint_queries.find(checkpoint)
         # Only what is above it: a link in its place is there, whatever it points to. A loop of links does not raise.
         target = Path(os.path.realpath(to.parent)) / to.name
-        return self._services.library.export(found, target, self.observer)
+        return self._services.library.export(found, target, self._observer)
 
     def diff(self, old: str, new: str, *, binary: bool = False) -> Diff:
         """Compare two checkpoints or groups, of one plan or of two."""

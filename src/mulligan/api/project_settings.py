@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from mulligan.config import Entry, Source, parse_value, setting_named
 
 if TYPE_CHECKING:
@@ -14,14 +12,15 @@ if TYPE_CHECKING:
     from mulligan.wiring.thread_services import ThreadServices
 
 
-class Configuration(Struct, kw_only=True, frozen=True, eq=False):
+class Configuration:
     """The settings of a project."""
 
-    threads: ThreadServices
+    def __init__(self, *, threads: ThreadServices) -> None:
+        self._threads = threads
 
     @property
     def _services(self) -> Services:
-        return self.threads.here
+        return self._threads.here
 
     def list(self) -> Sequence[Entry]:
         """Every setting with its value and where it comes from."""

@@ -46,14 +46,15 @@ class Trusted(Struct, frozen=True, kw_only=True):
     tools: tuple[ToolView, ...]
 
 
-class Tools(Struct, kw_only=True, frozen=True, eq=False):
+class Tools:
     """The tools of a project."""
 
-    threads: ThreadServices
+    def __init__(self, *, threads: ThreadServices) -> None:
+        self._threads = threads
 
     @property
     def _toolbox(self) -> ProjectToolbox:
-        return self.threads.here.adapters.toolbox
+        return self._threads.here.adapters.toolbox
 
     def list(self) -> ToolList:
         """Every tool there is; a tools.py that is not trusted is named, and not loaded."""

@@ -70,22 +70,16 @@ def run_reply(ran: CommandRun) -> Reply:
     return Reply(data={**data, "exit_status": ran.exit_status}, messages=messages, error=ran.error)
 
 
-def log_reply(events: Sequence[Event]) -> Reply:
+def log_reply(events: Sequence[Event], messages: Sequence[str] = ()) -> Reply:
     """Answer with the log of a plan."""
     shown = [{"seq": e.seq, "type": e.type, "created_at": e.created_at, "data": e.data} for e in events]
-    return Reply(data={"events": shown})
+    return Reply(data={"events": shown}, messages=messages)
 
 
 def diff_reply(diff: Diff) -> Reply:
     """Answer a comparison."""
     same = () if diff.files or diff.folders else ("nothing differs",)
-    data = {
-        "old": diff.old,
-        "new": diff.new,
-        "files": diff.files,
-        "folders": diff.folders,
-        "patch": diff.patch,
-    }
+    data = {name: getattr(diff, name) for name in ("old", "new", "files", "folders", "patch")}
     return Reply(data=data, messages=(*diff.messages, *same))
 
 

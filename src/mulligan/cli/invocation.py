@@ -6,19 +6,20 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, field
 
-from mulligan.cli.answers.answer import Answer, Format
+from mulligan.cli.answers.answer import Answer, Format, Line
 from mulligan.errors import ConfirmationMissing, DatabaseUnusable, Declined, MulliganError, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
-    from mulligan.api.results import Surroundings
+    from mulligan.api.results import FileStanding, Surroundings
     from mulligan.cli.terminal.live import Live
     from mulligan.cli.terminal.silent import Silent
 
+_Result = TypeVar("_Result")
 _LOOK_FIRST = "look at it with --dry-run, then repeat the command with --yes"
 
 
@@ -54,11 +55,11 @@ class Invocation(Struct, kw_only=True, dict=True):
         from mulligan.cli.terminal.screen import Screen, can_draw
         from mulligan.domain.text.inert_text import Inert
 
-        terminal = can_draw(sys.stderr) and self._configured_format() != Format.PLAIN
-        screen = Screen(sys.stderr, terminal=terminal)
+        drawn = can_draw(sys.stderr) and self._configured_format() != Format.PLAIN
+        screen = Screen(sys.stderr, terminal=drawn)
         # A terminal that is not drawn on obeys what programs print all the same.
         printed = (lambda: Inert(screen.encoding)) if sys.stderr.isatty() else AsItIs
-        return Live(screen=screen, terminal=terminal, printed=printed, monotonic=time.monotonic)
+        return Live(screen=screen, printed=printed, monotonic=time.monotonic)
 
     @cached_property
     def now(self) -> datetime:
@@ -144,6 +145,30 @@ class Invocation(Struct, kw_only=True, dict=True):
         self.show(preview)
         self.confirm(question)
         return act(False).without_tables()
+
+    def trusting(self, project: "Project", act: Callable[[], _Result]) -> _Result:
+        """Do it; where that needs a tools.py that is not trusted yet, ask on the terminal and do it then."""
+
+        def ask(standing: "FileStanding", why: str) -> bool:
+            if self.can_ask:
+                self.ask_for_trust(standing, why)
+            return self.can_ask
+
+        from mulligan.api.operations import tool_trust  # here: few commands run tools
+
+        return tool_trust.trusting(project, act, ask)
+
+    def ask_for_trust(self, standing: "FileStanding", why: str) -> None:
+        """Show which content would run, none of it run, and ask; raise Declined without a yes."""
+        lines = [
+            Line(why),
+            Line(f"file:    {standing.path}, {standing.size_bytes} bytes"),
+            Line(f"sha256:  {standing.sha256}"),
+            Line("It is code that runs as you, when plans are checked and run. Read it first."),
+        ]
+        self.show(Answer(data=None, blocks=lines))
+        otherwise = "read the file, then allow it to run with `mulligan tool trust --yes`"
+        self.confirm("Trust this content?", otherwise)
 
     def unsound_rows(self) -> MulliganError | None:
         """Return why the project's database cannot be used; None if it can."""

@@ -36,10 +36,9 @@ class Layer(Struct, frozen=True, kw_only=True):
 
     def origin(self, key: str) -> str:
         """Say where the value of that key comes from."""
-        where = (
-            setting_named(key, self.source).environment if self.source is Source.ENVIRONMENT else self.where
-        )
-        return f"{self.source} {where}".rstrip()
+        if self.source is Source.ENVIRONMENT:
+            return f"{self.source} {setting_named(key, self.source).environment}"
+        return f"{self.source} {self.where}".rstrip()
 
 
 def layer_of_values(source: Source, where: str, values: Iterable[tuple[str, object]]) -> Layer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
     from mulligan.config import Entry
-    from mulligan.domain.plans.tool import ToolDeclaration
     from mulligan.ports import Confinement, Pins
     from mulligan.rows.database import Database
     from mulligan.rows.sql_connection import SqlConnection
@@ -79,11 +77,6 @@ class Adapters:
         """Give the database back, if it was opened."""
         if "database" in self.__dict__:
             self.database.close()
-
-    @property
-    def known_tools(self) -> Mapping[str, ToolDeclaration]:
-        """Tools by name."""
-        return self.toolbox.declarations()
 
     @property
     def default_resource(self) -> Resource:

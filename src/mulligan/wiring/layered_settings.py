@@ -22,7 +22,6 @@ class LayeredSettings:
     """Settings from everywhere, for the project and for each plan."""
 
     def __init__(self, *, around: Surroundings, project_file: Path) -> None:
-        """Read nothing yet."""
         self._around = around
         self._project_file = project_file
 

@@ -166,7 +166,7 @@ class Services:
             place=f"spawn in step {step!r}",
             definition=definition,
             outputs=outputs,
-            declarations=self.adapters.known_tools,
+            declarations=self.adapters.toolbox.declarations(),
         )
 
     def _run_child(self, plan_id: PlanId, retries: int, observer: Observer, stop: StopRequest) -> Ended:

@@ -23,7 +23,6 @@ class UlidSource:
     """
 
     def __init__(self) -> None:
-        """Begin anywhere."""
         self._last = 0
         self._lock = Lock()
 

@@ -48,7 +48,6 @@ class Looking:
         self.now = 0.0
         self.live = Live(
             screen=Screen(stream, terminal=terminal),
-            terminal=terminal,
             printed=(lambda: Inert("utf-8")) if terminal else AsItIs,
             monotonic=lambda: self.now,
         )

@@ -36,9 +36,7 @@ class Table(Struct, frozen=True):
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    shortened: str | None = (
-        None  # the column whose cells may be cut on a terminal, where that lets rows be one line
-    )
+    shortened: str | None = None  # column whose cells may be cut on a terminal so that rows are one line
 
 
 class Span(Struct, frozen=True):
@@ -90,6 +88,5 @@ class Answer(Reply, frozen=True, kw_only=True):
 
     def without_tables(self) -> "Answer":
         """Drop the tables, which the user saw in the preview. A failed answer keeps them."""
-        return (
-            self if self.error else replace(self, blocks=[b for b in self.blocks if not isinstance(b, Table)])
-        )
+        kept = [block for block in self.blocks if not isinstance(block, Table)]
+        return self if self.error else replace(self, blocks=kept)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from mulligan.api.results import CheckpointView, Pruning
     from mulligan.cli.invocation import Invocation
 
-_READS = (0, 1, 2, 3)
-
 
 @click.group(cls=SuggestingGroup, name="checkpoint")
 @everywhere
@@ -33,7 +31,7 @@ def group() -> None:
     """List, show, compare, take, check, restore and prune checkpoints."""
 
 
-@command(group, "list", example="mulligan checkpoint list upgrade-api --all", codes=_READS)
+@command(group, "list", example="mulligan checkpoint list upgrade-api --all")
 @click.argument("plan", default="latest", metavar="[PLAN_ID]")
 @click.option("--all", "superseded", is_flag=True, help="Superseded ones too.")
 @newest
@@ -50,7 +48,7 @@ def list_checkpoints(invocation: Invocation, plan: str, superseded: bool, limit:
     )
 
 
-@command(group, "show", example="mulligan checkpoint show latest", codes=_READS)
+@command(group, "show", example="mulligan checkpoint show latest")
 @click.argument("checkpoint", metavar="ID")
 def show(invocation: Invocation, checkpoint: str) -> Answer:
     """Show one checkpoint, or those of a group, in full."""
@@ -59,7 +57,7 @@ def show(invocation: Invocation, checkpoint: str) -> Answer:
     return Answer.drawn(checkpoints_reply(views), lines)
 
 
-@command(group, "diff", example="mulligan checkpoint diff draft latest | git apply", codes=(0, 1, 2, 3))
+@command(group, "diff", example="mulligan checkpoint diff draft latest | git apply")
 @click.argument("old", metavar="A")
 @click.argument("new", metavar="B")
 @click.option("--binary", is_flag=True, help="Let the patch carry binary files too.")
@@ -120,9 +118,7 @@ def restore(invocation: Invocation, checkpoint: str, target: Path) -> Answer:
     return Answer(data={"restored": folders}, blocks=[Line(f"{f.resource}: {f.path}") for f in folders])
 
 
-@command(
-    group, "prune", example="mulligan checkpoint prune upgrade-api --keep 10 --dry-run", codes=(0, 1, 2, 3)
-)
+@command(group, "prune", example="mulligan checkpoint prune upgrade-api --keep 10 --dry-run")
 @click.argument("plan", metavar="PLAN_ID")
 @click.option(
     "--keep",
@@ -148,7 +144,7 @@ def prune(invocation: Invocation, plan: str, keep: int | None, dry_run: bool) ->
     return Answer(data=result, blocks=[*lines, *_freed(result)])
 
 
-@command(group, "delete", example="mulligan checkpoint delete draft", codes=(0, 1, 2, 3))
+@command(group, "delete", example="mulligan checkpoint delete draft")
 @click.argument("checkpoint", metavar="ID")
 def delete(invocation: Invocation, checkpoint: str) -> Answer:
     """Delete a checkpoint with its group, and free its bytes; refused for what must stay."""

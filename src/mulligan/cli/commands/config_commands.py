@@ -8,8 +8,6 @@ from mulligan.cli.commands.declaration import command, everywhere
 from mulligan.cli.invocation import Invocation
 from mulligan.config import Entry
 
-_CODES = (0, 1, 2, 3)
-
 
 @click.group(cls=SuggestingGroup, name="config")
 @everywhere
@@ -17,16 +15,15 @@ def group() -> None:
     """Look at and change settings."""
 
 
-@command(group, "list", example="mulligan config list", codes=_CODES)
+@command(group, "list", example="mulligan config list")
 def list_settings(invocation: Invocation) -> Answer:
     """Show every setting with its value and where it comes from."""
     entries = invocation.project().config.list()
     rows = tuple((e.key, e.origin, _text(e)) for e in entries)
-    shown = {"settings": entries}
-    return Answer(data=shown, blocks=[Table(("KEY", "FROM", "VALUE"), rows)])
+    return Answer(data={"settings": entries}, blocks=[Table(("KEY", "FROM", "VALUE"), rows)])
 
 
-@command(group, "get", example="mulligan config get sandbox.strategy", codes=_CODES)
+@command(group, "get", example="mulligan config get sandbox.strategy")
 @click.argument("key")
 def get(invocation: Invocation, key: str) -> Answer:
     """Show one setting."""
@@ -34,12 +31,7 @@ def get(invocation: Invocation, key: str) -> Answer:
     return Answer(data=entry, blocks=[Line(_text(entry))])
 
 
-@command(
-    group,
-    "set",
-    example="mulligan config set sandbox.checkpoint.auto-create-on before_step,on_error",
-    codes=_CODES,
-)
+@command(group, "set", example="mulligan config set sandbox.checkpoint.auto-create-on before_step,on_error")
 @click.argument("key")
 @click.argument("value")
 def set_setting(invocation: Invocation, key: str, value: str) -> Answer:
@@ -51,7 +43,7 @@ def set_setting(invocation: Invocation, key: str, value: str) -> Answer:
     return Answer(data=entry, blocks=[Line(f"{entry.key} = {_text(entry)} ({entry.origin})")])
 
 
-@command(group, "unset", example="mulligan config unset sandbox.strategy", codes=_CODES)
+@command(group, "unset", example="mulligan config unset sandbox.strategy")
 @click.argument("key")
 def unset(invocation: Invocation, key: str) -> Answer:
     """Forget what this project sets KEY to."""

@@ -26,14 +26,17 @@ _Function = TypeVar("_Function", bound=Callable[..., Answer])
 
 
 def command(
-    group: click.Group, name: str, *, example: str, codes: Sequence[int]
+    group: click.Group, name: str, *, example: str, codes: Sequence[int] = (0, 1, 2, 3)
 ) -> Callable[[_Function], click.Command]:
-    """Declare a command of a group; its docstring is its help."""
+    """Declare a command of a group; its docstring is its help, and shells can complete its words."""
 
     def declare(function: _Function) -> click.Command:
         epilog = closing_words([example], codes)
         made = click.command(name, epilog=epilog)(everywhere(pass_invocation(function)))
-        _let_complete(made)
+        named = _Named()
+        for parameter in made.params:
+            if parameter.type is click.STRING and parameter.name in _NAMED:
+                parameter.type = named
         group.add_command(made)
         return made
 
@@ -54,24 +57,11 @@ def example_of(command: click.Command) -> str:
 
 # What a word names, by what its parameter is called: the shell can complete it.
 _NAMED = {
-    "checkpoint": "checkpoint",
-    "correction": "correction",
-    "decision": "decision",
-    "file": "file",
-    "key": "key",
-    "new": "checkpoint",
-    "old": "checkpoint",
-    "path": "dir",
-    "paths": "conflict",
-    "plan": "plan",
-    "plan_or_file": "plan or file",
-    "project": "dir",
-    "resource": "dir",
-    "settings": "setting",
-    "tool": "tool",
-    "value": "value",
-    "words": "program",
-}
+    "checkpoint": "checkpoint", "correction": "correction", "decision": "decision", "file": "file", "key": "key",
+    "new": "checkpoint", "old": "checkpoint", "path": "dir", "paths": "conflict", "plan": "plan",
+    "plan_or_file": "plan or file", "project": "dir", "resource": "dir", "settings": "setting", "tool": "tool",
+    "value": "value", "words": "program",
+}  # fmt: skip
 
 
 class _Named(click.types.StringParamType):
@@ -85,21 +75,13 @@ class _Named(click.types.StringParamType):
         return named_words(_NAMED[param.name or ""], ctx, incomplete)
 
 
-def _let_complete(made: click.Command) -> None:
-    named = _Named()
-    for parameter in made.params:
-        if parameter.type is click.STRING and parameter.name in _NAMED:
-            parameter.type = named
-
-
-def newest(function: Any) -> Any:
-    """Add the option of lists that may be long."""
-    return click.option(
-        "--limit",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Show only the newest N, and how many were omitted.",
-    )(function)
+# The option of lists that may be long.
+newest = click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Show only the newest N, and how many were omitted.",
+)
 
 
 def not_shown(older: int, one: str, many: str | None = None) -> list[str]:

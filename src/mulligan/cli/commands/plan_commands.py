@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from msgspec.structs import replace
 
 from mulligan.cli.answers.answer import Answer, Document, Line, Table
 from mulligan.cli.answers.diff_answer import diff_answer
@@ -14,7 +13,6 @@ from mulligan.cli.answers.status_answer import executed_answer, status_answer
 from mulligan.cli.command_words import in_commands
 from mulligan.cli.commands.command_groups import SuggestingGroup
 from mulligan.cli.commands.declaration import command, everywhere, newest, not_shown
-from mulligan.cli.trust_question import trusting
 from mulligan.domain.plans.plan import State
 from mulligan.domain.text.plural import counted
 from mulligan.errors import Advice, PlanNotFound, ProjectNotFound, UsageWrong
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from mulligan.api.project import Project
     from mulligan.cli.invocation import Invocation
 
-_READS = (0, 1, 2, 3)
-
 
 @click.group(cls=SuggestingGroup, name="plan")
 @everywhere
@@ -32,12 +28,12 @@ def group() -> None:
     """Create, run, look at, compare, roll back, correct and apply plans."""
 
 
-@command(group, "create", example="mulligan plan create upgrade.yaml", codes=_READS)
+@command(group, "create", example="mulligan plan create upgrade.yaml")
 @click.argument("file", type=click.Path(path_type=Path))
 def create(invocation: Invocation, file: Path) -> Answer:
     """Read, check and record the plan in FILE; nothing runs."""
     project = _project_for(invocation, file)
-    return status_answer(trusting(invocation, project, lambda: project.create(file)), None)
+    return status_answer(invocation.trusting(project, lambda: project.create(file)), None)
 
 
 @command(group, "execute", example="mulligan plan execute upgrade.yaml", codes=(0, 1, 2, 3, 4, 130))
@@ -53,7 +49,7 @@ def execute(invocation: Invocation, plan_or_file: str) -> Answer:
             project = _project_for(invocation, wanted)
         else:
             project = invocation.project()
-        status, execution = trusting(invocation, project, lambda: project.run(wanted))
+        status, execution = invocation.trusting(project, lambda: project.run(wanted))
     except (PlanNotFound, ProjectNotFound) as exc:
         near = nearest_file(Path(plan_or_file))
         if near is None:
@@ -88,8 +84,8 @@ def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, me
             )
         status, preview = project.preview_resume(plan)
         return status_answer(status, None, preview.messages, went_on="would go on")
-    status, execution = trusting(
-        invocation, project, lambda: project.resume(plan, mended=mended, take_over=take_over)
+    status, execution = invocation.trusting(
+        project, lambda: project.resume(plan, mended=mended, take_over=take_over)
     )
     return executed_answer(status, execution)
 
@@ -112,7 +108,7 @@ def status(invocation: Invocation, plan: str, watch: bool) -> Answer:
     return status_answer(project.status(plan), None, when=invocation.when)
 
 
-@command(group, "list", example="mulligan plan list --state errored", codes=_READS)
+@command(group, "list", example="mulligan plan list --state errored")
 @click.option("--state", type=click.Choice([s.value for s in State]), help="Only plans in this state.")
 @newest
 def list_plans(invocation: Invocation, state: str | None, limit: int | None) -> Answer:
@@ -133,7 +129,7 @@ def list_plans(invocation: Invocation, state: str | None, limit: int | None) -> 
     return Answer(data={"plans": plans}, blocks=blocks, messages=not_shown(plans.older, "plan"))
 
 
-@command(group, "log", example="mulligan plan log upgrade-api", codes=_READS)
+@command(group, "log", example="mulligan plan log upgrade-api")
 @click.argument("plan", default="latest", metavar="[PLAN_ID]")
 @newest
 def log(invocation: Invocation, plan: str, limit: int | None) -> Answer:
@@ -146,19 +142,15 @@ def log(invocation: Invocation, plan: str, limit: int | None) -> Answer:
         from mulligan.api.replies import log_reply
 
         events = project.log(plan, limit=limit)
-        return replace(
-            Answer.drawn(log_reply(events), ()), messages=not_shown(events.older, "entry", "entries")
-        )
-    from mulligan.cli.answers.timeline_blocks import (
-        timeline_blocks,  # here: no other command shows a timeline
-    )
+        return Answer.drawn(log_reply(events, not_shown(events.older, "entry", "entries")), ())
+    from mulligan.cli.answers.timeline_blocks import timeline_blocks
 
     timeline = project.timeline(plan, limit=limit)
     older = not_shown(timeline.older, "entry", "entries")
     return Answer(data=None, blocks=timeline_blocks(timeline, invocation.when), messages=older)
 
 
-@command(group, "tree", example="mulligan plan tree upgrade-api --show-superseded", codes=_READS)
+@command(group, "tree", example="mulligan plan tree upgrade-api --show-superseded")
 @click.argument("plan", default="latest", metavar="[PLAN_ID]")
 @click.option("--show-superseded", "superseded", is_flag=True, help="What a rollback left behind too.")
 def tree(invocation: Invocation, plan: str, superseded: bool) -> Answer:
@@ -168,7 +160,7 @@ def tree(invocation: Invocation, plan: str, superseded: bool) -> Answer:
     return tree_answer(invocation.project().tree(plan, superseded=superseded))
 
 
-@command(group, "report", example="mulligan plan report upgrade-api --html report.html", codes=(0, 1, 2, 3))
+@command(group, "report", example="mulligan plan report upgrade-api --html report.html")
 @click.argument("plan", default="latest", metavar="[PLAN_ID]")
 @click.option(
     "--html", "file", required=True, metavar="FILE", help="Where to write the page; `-`: to stdout."
@@ -192,7 +184,7 @@ def report(invocation: Invocation, plan: str, file: str, force: bool) -> Answer:
     return Answer(data=None, blocks=[Document(page.encode())], messages=problems, warn=bool(problems))
 
 
-@command(group, "diff", example="mulligan plan diff upgrade-api --from draft | git apply", codes=(0, 1, 2, 3))
+@command(group, "diff", example="mulligan plan diff upgrade-api --from draft | git apply")
 @click.argument("plan", default=None, required=False, metavar="[PLAN_ID]")
 @click.option("--from", "old", metavar="CP", help="The older side; the first live checkpoint unless given.")
 @click.option("--to", "new", metavar="CP", help="The newer side; the latest checkpoint unless given.")
@@ -241,12 +233,12 @@ def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_
     def act(dry: bool) -> Answer:
         if dry:
             return rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
-        return rollback_answer(trusting(invocation, project, lambda: project.rollback(plan, checkpoint)))
+        return rollback_answer(invocation.trusting(project, lambda: project.rollback(plan, checkpoint)))
 
     return invocation.confirmed(act, "Roll back?", dry_run=dry_run, yes=yes)
 
 
-@command(group, "resolve", example="mulligan plan resolve clash api.txt", codes=(0, 1, 2, 3))
+@command(group, "resolve", example="mulligan plan resolve clash api.txt")
 @click.argument("plan", metavar="PLAN_ID")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 def resolve(invocation: Invocation, plan: str, paths: tuple[str, ...]) -> Answer:
@@ -318,11 +310,11 @@ def correct(
         return correction_answer(status, corrected)
 
     if dry_run:
-        return trusting(invocation, project, lambda: carry_out(trying=True))
+        return invocation.trusting(project, lambda: carry_out(trying=True))
     if not yes:
-        invocation.show(trusting(invocation, project, lambda: carry_out(trying=True)))
+        invocation.show(invocation.trusting(project, lambda: carry_out(trying=True)))
         invocation.confirm("Correct the decision?" if mode == "revert" else "Append to the decision?")
-    return trusting(invocation, project, lambda: carry_out(trying=False))
+    return invocation.trusting(project, lambda: carry_out(trying=False))
 
 
 @command(group, "apply", example="mulligan plan apply --dry-run upgrade-api", codes=(0, 1, 2, 3, 4, 130))
@@ -383,7 +375,7 @@ def unapply(invocation: Invocation, plan: str, yes: bool, dry_run: bool) -> Answ
     return invocation.confirmed(act, "Take it back?", dry_run=dry_run, yes=yes)
 
 
-@command(group, "cancel", example="mulligan plan cancel upgrade-api --reason 'not needed'", codes=_READS)
+@command(group, "cancel", example="mulligan plan cancel upgrade-api --reason 'not needed'")
 @click.argument("plan", metavar="PLAN_ID")
 @click.option("--reason", help="Why, for the log.")
 def cancel(invocation: Invocation, plan: str, reason: str | None) -> Answer:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 group = click.Group("mulligan")
 
 
-@command(group, "init", example="mulligan init", codes=(0, 1, 2, 3))
+@command(group, "init", example="mulligan init")
 @click.argument("path", default=".")
 def init(invocation: Invocation, path: str) -> Answer:
     """Make a project in PATH (the current folder): a folder .mulligan that holds all mulligan needs."""
@@ -55,7 +55,7 @@ def gc(invocation: Invocation, dry_run: bool) -> Answer:
     return Answer(data=report, blocks=lines, messages=messages, warn=bool(messages))
 
 
-@command(group, "doctor", example="mulligan doctor", codes=(0, 1, 2, 3))
+@command(group, "doctor", example="mulligan doctor")
 def doctor(invocation: Invocation) -> Answer:
     """Check database, store, sandboxes, processes and leftovers; repair what is safe, and say what is left.
 
@@ -88,7 +88,6 @@ def undo(invocation: Invocation, plan: str, yes: bool) -> Answer:
     current state is kept in a pre_rollback checkpoint. A plan that was applied is taken back with `plan unapply`.
     """
     from mulligan.cli.answers.rollback_answer import rollback_answer
-    from mulligan.cli.trust_question import trusting
 
     project = invocation.project()
     preview = project.undo(plan, dry_run=True)
@@ -98,7 +97,7 @@ def undo(invocation: Invocation, plan: str, yes: bool) -> Answer:
         look = f"`mulligan plan rollback --dry-run {plan_id} {checkpoint}` shows what it would do"
         invocation.confirm("Undo?", otherwise=f"{look}; repeat the command with --yes")
     # What was shown is what is done, whatever happened to the plan meanwhile.
-    done = rollback_answer(trusting(invocation, project, lambda: project.rollback(plan_id, checkpoint)))
+    done = rollback_answer(invocation.trusting(project, lambda: project.rollback(plan_id, checkpoint)))
     return done if yes else done.without_tables()
 
 

@@ -9,7 +9,6 @@ from mulligan.cli.answers.answer import Answer, Line, Table
 from mulligan.cli.commands.command_groups import SuggestingGroup
 from mulligan.cli.commands.declaration import command, everywhere
 from mulligan.cli.invocation import Invocation
-from mulligan.cli.trust_question import ask_for_trust
 
 if TYPE_CHECKING:
     from mulligan.api.project_tools import ToolView
@@ -23,7 +22,7 @@ def group() -> None:
     """List, show and trust tools."""
 
 
-@command(group, "list", example="mulligan tool list", codes=(0, 1, 2, 3))
+@command(group, "list", example="mulligan tool list")
 def list_tools(invocation: Invocation) -> Answer:
     """List the tools that plans can use: built in, of .mulligan/tools.py, and of installed packages.
 
@@ -37,7 +36,7 @@ def list_tools(invocation: Invocation) -> Answer:
     return Answer(data=found, blocks=[_table(found.tools)], messages=messages, warn=bool(messages))
 
 
-@command(group, "show", example="mulligan tool show write_file", codes=(0, 1, 2, 3))
+@command(group, "show", example="mulligan tool show write_file")
 @click.argument("tool", metavar="NAME")
 def show(invocation: Invocation, tool: str) -> Answer:
     """Show what a tool takes and what it declares."""
@@ -50,7 +49,7 @@ def show(invocation: Invocation, tool: str) -> Answer:
     return Answer(data=view, blocks=[*lines, *([Table(("ARGUMENT", "TYPE", ""), rows)] if rows else [])])
 
 
-@command(group, "trust", example="mulligan tool trust", codes=(0, 1, 2, 3))
+@command(group, "trust", example="mulligan tool trust")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def trust(invocation: Invocation, yes: bool) -> Answer:
     """Say that the project's .mulligan/tools.py may run, with the content it has now.
@@ -60,7 +59,7 @@ def trust(invocation: Invocation, yes: bool) -> Answer:
     project = invocation.project()
     standing = project.tools.standing()
     if not yes and standing.status != "trusted":
-        ask_for_trust(invocation, standing, f"{standing.path} {standing.problem}.")
+        invocation.ask_for_trust(standing, f"{standing.path} {standing.problem}.")
     done = project.tools.trust(standing.sha256)
     word = "is trusted already" if standing.status == "trusted" else "is trusted from now on"
     return Answer(data=done, blocks=[Line(f"{done.path} {word}: sha256 {done.sha256}"), _table(done.tools)])

@@ -18,7 +18,9 @@ def usage_error(exc: click.ClickException, command: str) -> UsageWrong:
     see = f"see `{context.command_path if context else f'mulligan {command}'} --help`"
     match exc:
         case click.NoSuchOption():
-            return _no_option(exc, see)
+            near = nearest_word(exc.option_name, exc.possibilities or ())
+            meant = f"did you mean `{near}`? " if near else ""
+            return UsageWrong(reason=f"there is no option {exc.option_name}", hint=f"{meant}{see}")
         case click.MissingParameter(param=click.Parameter() as parameter):
             choices = f": {_choices(parameter)}" if isinstance(parameter.type, click.Choice) else ""
             example = example_of(context.command) if context else ""
@@ -37,12 +39,6 @@ def usage_error(exc: click.ClickException, command: str) -> UsageWrong:
                     hint=f"put quotes around a name that has spaces in it; {see}",
                 )
             return UsageWrong(reason=_in_a_sentence(text), hint=see)
-
-
-def _no_option(exc: click.NoSuchOption, see: str) -> UsageWrong:
-    near = nearest_word(exc.option_name, exc.possibilities or ())
-    meant = f"did you mean `{near}`? " if near else ""
-    return UsageWrong(reason=f"there is no option {exc.option_name}", hint=f"{meant}{see}")
 
 
 def _bad_value(exc: click.BadParameter, parameter: click.Parameter, see: str) -> UsageWrong:

@@ -79,14 +79,13 @@ class Live:
         self,
         *,
         screen: Screen,
-        terminal: bool,
         printed: Callable[[], AsItIs | Inert],
         monotonic: Callable[[], float],
     ) -> None:
         """On a terminal with an area for what goes on; what each plan's tools print goes through a `printed`."""
         self._screen = screen
         self._printed = printed
-        self._terminal = terminal
+        self._terminal = screen.terminal
         self._monotonic = monotonic
         self._plans: dict[PlanId, _Doing] = {}
         self._checkpoint: Event | None = None

@@ -27,7 +27,7 @@ class Screen:
     def __init__(self, stream: TextIO, *, terminal: bool) -> None:
         """Without a terminal there is no area, and no colour."""
         self._stream = stream
-        self._terminal = terminal
+        self.terminal = terminal
         self._signs = has_signs(stream.encoding, os.environ)
         self._colours = terminal and not os.environ.get("NO_COLOR")
         self._area: list[int] = []  # how wide each of its rows is
