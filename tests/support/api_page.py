@@ -31,7 +31,6 @@ def the_api() -> str:
 
 
 def _is_answer(value: Any) -> bool:
-    """Return whether it is a value; services are structs too, which are not compared by their fields."""
     return isinstance(value, type) and issubclass(value, msgspec.Struct)
 
 
