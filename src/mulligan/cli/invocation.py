@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mulligan.api.project import Project
     from mulligan.api.results import FileStanding, Surroundings
     from mulligan.cli.terminal.live import Live
-    from mulligan.cli.terminal.silent import Silent
+    from mulligan.cli.terminal.silent import Deferred, Silent
 
 _Result = TypeVar("_Result")
 _LOOK_FIRST = "look at it with --dry-run, then repeat the command with --yes"
@@ -45,12 +45,13 @@ class Invocation(Struct, kw_only=True, dict=True):
         return Format(self._configured_format() or ("rich" if sys.stdout.isatty() else "plain"))
 
     @cached_property
-    def live(self) -> "Live | Silent":
+    def live(self) -> "Deferred | Silent":
         """The observer that shows progress."""
-        if self.format.is_document:
-            from mulligan.cli.terminal.silent import Silent
+        from mulligan.cli.terminal.silent import Deferred, Silent
 
-            return Silent()
+        return Silent() if self.format.is_document else Deferred(self._draw)
+
+    def _draw(self) -> "Live":
         from mulligan.cli.terminal.live import AsItIs, Live
         from mulligan.cli.terminal.screen import Screen, can_draw
         from mulligan.domain.text.inert_text import Inert

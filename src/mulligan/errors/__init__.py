@@ -24,3 +24,5 @@ from mulligan.errors.next_step import NextStep as NextStep
 from mulligan.errors.refused_places import *
 from mulligan.errors.refused_plans import *
 from mulligan.errors.root import *
+
+__all__ = [name for name, value in vars().items() if isinstance(value, type)]  # pyright: ignore[reportUnsupportedDunderAll] - computed: each name is in one list only

@@ -251,8 +251,8 @@ class PlanFileDiffers(Refused):
 class RollbackDisabled(Refused):
     """The plan file disables checkpoints."""
 
-    message = "plan {plan_id} cannot be rolled back: its rollback_policy is disabled"
-    hint = "set `rollback_policy: {{enabled: true}}` in the plan file and execute it again"
+    message = "plan {plan_id} has no checkpoints: its rollback_policy is disabled"
+    hint = "set `rollback_policy: {{enabled: true}}` in the plan file, and execute the file as a new plan"
 
 
 class NothingToUndo(Refused):

@@ -1,6 +1,15 @@
-"""Shows nothing while an operation goes on."""
+"""Observers that load nothing: one that shows nothing, and one that waits for something to show."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from mulligan.api.entrance import Unobserved
+
+if TYPE_CHECKING:
+    from mulligan.cli.terminal.live import Live
+    from mulligan.domain.plans.event import Event
+    from mulligan.domain.text.ids import PlanId
 
 
 class Silent(Unobserved):
@@ -8,3 +17,31 @@ class Silent(Unobserved):
 
     def close(self) -> None:
         """Nothing to clean up."""
+
+
+class Deferred:
+    """Loads and makes what shows progress when there is some: most commands only answer."""
+
+    def __init__(self, make: "Callable[[], Live]") -> None:
+        self._make = make
+
+    @cached_property  # it locks: two threads may be the first
+    def _live(self) -> "Live":
+        return self._make()
+
+    def event(self, event: "Event") -> None:
+        """Show an event."""
+        self._live.event(event)
+
+    def output(self, plan_id: "PlanId", data: bytes) -> None:
+        """Show the output of a tool."""
+        self._live.output(plan_id, data)
+
+    def progress(self, what: str, done: int, total: int | None) -> None:
+        """Show the progress of long work."""
+        self._live.progress(what, done, total)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if "_live" in self.__dict__:
+            self._live.close()

@@ -9,7 +9,7 @@ from mulligan.domain.resources.resource import Resource
 PROJECT_HOME = ".mulligan"
 
 _LONGEST_PART = 48  # of a name that gets an ending: with four bytes a letter both fit into what systems allow
-_PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_PLAIN_NAME = r"[a-z0-9][a-z0-9._-]{0,63}"
 
 
 def location_within(project: str, location: str) -> str | None:
@@ -76,7 +76,7 @@ def left_out(outer: Resource, resources: Iterable[Resource]) -> frozenset[str]:
 
 def folder_name(resource: str) -> str:
     """A name for a resource's folder that is safe in any filesystem; resources may be called anything."""
-    if _PLAIN_NAME.fullmatch(resource):
+    if re.fullmatch(_PLAIN_NAME, resource):
         return resource
     import hashlib  # here: it loads OpenSSL, which only the making of a sandbox needs
 

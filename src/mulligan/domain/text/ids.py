@@ -12,7 +12,7 @@ IntentId = NewType("IntentId", str)
 CorrectionId = NewType("CorrectionId", str)
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's: no I, L, O, U
-_PREFIX = re.compile(f"[{_ALPHABET}]{{4,26}}")
+_PREFIX = f"[{_ALPHABET}]{{4,26}}"
 RANDOM_BITS = 80  # of a ULID, below the milliseconds since 1970
 
 
@@ -24,4 +24,4 @@ def ulid_text(value: int) -> str:
 def as_id_prefix(word: str) -> str | None:
     """Give the id prefix that a user's word can be read as, if it can; shorter than 4 is a typo, not a prefix."""
     upper = word.upper()
-    return upper if _PREFIX.fullmatch(upper) else None
+    return upper if re.fullmatch(_PREFIX, upper) else None

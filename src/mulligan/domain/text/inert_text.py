@@ -3,28 +3,28 @@
 import codecs
 import re
 
+# Patterns, compiled when one is first used: few commands show what programs printed.
+#
 # The sequences that programs send to a terminal: to colour and to move, of one character or more, and those that hold
 # a text and have an end (titles, links, the clipboard). One without its end is not a sequence, or it would hide all
 # that follows; the length of a text is limited so that no more than that is ever waited for.
 _LONGEST = 4096
 _TEXT = rf"[^\x00-\x08\x0a-\x1f\x7f-\x9f]{{0,{_LONGEST}}}"
 _COMMAND = r"[0-?]{0,64}[ -/]{0,8}"
-_ESCAPES = re.compile(
+_ESCAPES = (
     rf"(?:\x1b\[|\x9b){_COMMAND}[@-~]"
     rf"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]){_TEXT}(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]{1,8}[0-~]"
     r"|\x1b[0-Z\\^-~]"
 )
 # The beginning of one, at the end of what was printed so far.
-_BEGUN = re.compile(
-    rf"(?:(?:\x1b\[|\x9b){_COMMAND}|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]){_TEXT}\x1b?|\x1b[ -/]{{0,8}})\Z"
-)
+_BEGUN = rf"(?:(?:\x1b\[|\x9b){_COMMAND}|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]){_TEXT}\x1b?|\x1b[ -/]{{0,8}})\Z"
 # What is more than a character on a terminal: controls, and those that turn the order of characters around.
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
-_CONTROL = re.compile(f"[{_CONTROLS}]")
-_SPEAKS = re.compile(f"{_ESCAPES.pattern}|(?P<control>{_CONTROL.pattern})")
+_CONTROL = f"[{_CONTROLS}]"
+_SPEAKS = f"{_ESCAPES}|(?P<control>{_CONTROL})"
 _STAYS_IN_ITS_LINE = "\b\r"
-_COLOUR = re.compile(r"(?:\x1b\[|\x9b)(?P<codes>[0-9;:]*)m")
+_COLOUR = r"(?:\x1b\[|\x9b)(?P<codes>[0-9;:]*)m"
 _NONE, _CONCEALED = "0", "8"
 _MORE_COLOURS = {"38", "48", "58"}  # what follows them is a colour, not a code
 _LENGTHS = {"5": 2, "2": 4}
@@ -56,7 +56,7 @@ def harmless_lines(text: str) -> str:
 
 def without_escapes(text: str) -> str:
     """Return printed text without terminal controls: colours, titles, links, cursor movement."""
-    return _ESCAPES.sub("", text)
+    return re.sub(_ESCAPES, "", text)
 
 
 class Inert:
@@ -88,13 +88,13 @@ class Inert:
     def _shown(self, more: str, *, last: bool) -> bytes:
         text, self._begun = self._begun + more, ""
         # A sequence that may go on begins close to the end; more than one never does.
-        begun = None if last else _BEGUN.search(text, max(0, len(text) - _LONGEST - 8))
+        begun = None if last else re.compile(_BEGUN).search(text, max(0, len(text) - _LONGEST - 8))
         if begun:
             text, self._begun = text[: begun.start()], begun.group()
         if not text:
             return b""
         shown = "".join(self._colours)
-        shown += _SPEAKS.sub(self._said, text) if _CONTROL.search(text) else text
+        shown += re.sub(_SPEAKS, self._said, text) if re.search(_CONTROL, text) else text
         if self._colours:
             whole = shown.endswith("\n")  # a piece that ends a line still does
             shown = shown.removesuffix("\n") + _RESET + "\n" * whole
@@ -104,7 +104,7 @@ class Inert:
         control = found["control"]
         if control is not None:
             return control if control in _STAYS_IN_ITS_LINE else _spelled(control)
-        colour = _COLOUR.fullmatch(found.group())
+        colour = re.fullmatch(_COLOUR, found.group())
         if colour is None:
             return ""
         words, same = _code_words(colour["codes"]), f"\x1b[{colour['codes']}m"

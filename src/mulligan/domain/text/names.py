@@ -10,7 +10,7 @@ _MOST_COMPARED = 500  # words
 
 # Control characters, line and paragraph separators, and the marks that turn the direction of the text around:
 # a name that holds one does not look like what it is.
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSEEN = "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"  # compiled when it is first used
 
 # Where a command takes a name these mean something else.
 _TAKEN_LABELS = ("first", "latest")
@@ -33,7 +33,7 @@ def name_problem(name: str) -> str | None:
         return "is empty"
     if len(name) > LONGEST_NAME:
         return f"is longer than {LONGEST_NAME} characters"
-    if unseen := _UNSEEN.search(name):
+    if unseen := re.search(_UNSEEN, name):
         return f"holds the character U+{ord(unseen[0]):04X}, which cannot be seen"
     if name != name.strip():
         return "begins or ends with a space"

@@ -105,7 +105,7 @@ def checked_choice(
     question: str, chosen: str, alternatives: Iterable[str], rationale: str | None
 ) -> list[str]:
     """Refuse a choice that cannot be recorded; return its alternatives."""
-    require_texts(question=question, chosen=chosen, rationale=rationale or "")
+    require_texts(question=question, chosen=chosen, rationale="" if rationale is None else rationale)
     if isinstance(alternatives, str):
         raise TypeError("alternatives must be a list of texts, not one text")
     others = list(alternatives)
