@@ -36,7 +36,7 @@ BUILD = ROOT / "build"
 REPORTS = BUILD / "reports"
 COVERAGE = BUILD / "coverage"
 PROCESSES = "2"
-WORKERS = "3"  # of pytest: tests wait for processes and disks a third of their time
+WORKERS = "4"  # of pytest: tests wait for processes and disks a third of their time
 ROOM_FOR_TESTS = 4 << 30
 LONG_TESTS = ("--timeout=7200", "--override-ini=faulthandler_timeout=7300")  # seconds
 

@@ -27,23 +27,32 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 pytest.register_assert_rewrite("tests.faults.chaos", "tests.faults.syscall_trials", "tests.faults.trials")
 
-# Which tests are measured, with the processes that they start: these take three times as long to start then, and
-# loops twice as long. What the other tests run is run by these too.
-MEASURED = ("tests/commands/", "tests/unit/")
+# Tests whose processes are measured too: these take three times as long to start then.
+WITH_PROCESSES = ("tests/commands/", "tests/unit/")
+# Tests that are not measured at all, because loops take twice as long then, and what they run others run too.
+UNMEASURED = (
+    "tests/faults/test_apply_cut_off",
+    "tests/faults/test_boundaries",
+    "tests/faults/test_databases",
+    "tests/faults/test_saves",
+    "tests/faults/test_syscalls",
+    "tests/properties/",
+    "tests/sweeps/",
+    "tests/test_",
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def measured_code(request: pytest.FixtureRequest) -> Generator[None]:
     """Let what these tests run be measured, if coverage is, or not."""
-    if request.node.nodeid.startswith(MEASURED):
-        yield
-        return
-    measured = Coverage.current()
+    here = request.node.nodeid
+    measured = Coverage.current() if here.startswith(UNMEASURED) else None
     if measured is not None:
         measured.stop()
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"):
-            patch.delenv(name, raising=False)
+        if not here.startswith(WITH_PROCESSES):
+            for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"):
+                patch.delenv(name, raising=False)
         yield
     if measured is not None:
         measured.start()

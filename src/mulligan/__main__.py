@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import importlib
 import os
 import sys
 from typing import NoReturn
@@ -15,12 +16,22 @@ def main() -> None:
     gc.set_threshold(_ALLOCATIONS_BETWEEN_COLLECTIONS, 20, 20)
     _open_missing_streams()
     try:
+        _load_msgspec()
         from mulligan.cli.main import run
 
         code = run(sys.argv[1:])
     except KeyboardInterrupt:  # before the command began, or while its answer was written
         code = 130
     _end(code)
+
+
+def _load_msgspec() -> None:
+    """Load msgspec without typing_extensions, which it prefers to typing and which takes as long to load as itself."""
+    if "typing_extensions" not in sys.modules:
+        sys.modules["typing_extensions"] = None  # pyright: ignore[reportArgumentType] - refuses the import
+        importlib.import_module("msgspec")
+
+        del sys.modules["typing_extensions"]
 
 
 def _open_missing_streams() -> None:

@@ -93,6 +93,7 @@ def test_decisions_checkpoints_and_lines_reach_the_host_with_the_state(call, mod
         ("context.record_decision(1, chosen='a')", "question must be a text, not int"),
         ("context.record_decision('q', chosen='a', alternatives='b')", "a list of texts, not one text"),
         ("context.record_decision('q', chosen='a', alternatives=[1])", "alternatives[0] must be a text"),
+        ("context.record_decision('q', chosen='a', rationale=False)", "rationale must be a text, not bool"),
         ("context.checkpoint(None)", "label must be a text"),
         ("context.checkpoint('x', what={1, 2})", "an argument cannot be converted to JSON"),
         ("context.state['x'] = object()", "StepContext.state cannot be converted to JSON"),

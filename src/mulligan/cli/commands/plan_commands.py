@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from mulligan.cli.answers.answer import Answer, Document, Line, Table
-from mulligan.cli.answers.diff_answer import diff_answer
 from mulligan.cli.answers.status_answer import executed_answer, status_answer
 from mulligan.cli.command_words import in_commands
 from mulligan.cli.commands.command_groups import SuggestingGroup
@@ -199,6 +198,8 @@ def diff(
     correction: str | None,
 ) -> Answer:
     """Show what a plan changed: files, folders, and a patch that `git apply` takes; the newest plan unless named."""
+    from mulligan.cli.answers.diff_answer import diff_answer
+
     project = invocation.project()
     if correction is None:
         return diff_answer(project.diff("latest" if plan is None else plan, old=old, new=new, binary=binary))

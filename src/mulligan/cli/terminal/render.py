@@ -28,7 +28,6 @@ from mulligan.cli.terminal.glyphs import has_signs, plain_signs
 from mulligan.cli.terminal.tables import table_text
 from mulligan.cli.terminal.times import local_time
 from mulligan.domain.text.json_value import Json
-from mulligan.domain.trees.patch_lines import PatchLine, lines_of_patch
 from mulligan.errors import StepFailed
 
 if TYPE_CHECKING:
@@ -39,14 +38,7 @@ if TYPE_CHECKING:
 _NARROW = 20  # columns: with less room the terminal breaks lines itself
 _MANY = 1000  # rows; rich measures and breaks every one, which of ten thousand takes seconds
 
-_PATCH_STYLES = {
-    PatchLine.HEADER: "bold",
-    PatchLine.HUNK: "cyan",
-    PatchLine.ADDED: "green",
-    PatchLine.REMOVED: "red",
-    PatchLine.CONTEXT: "",
-    PatchLine.REMARK: "",
-}
+_PATCH_STYLES = {"header": "bold", "hunk": "cyan", "added": "green", "removed": "red"}
 
 
 def render(answer: Answer, command: str, format: Format, started: datetime, took: timedelta) -> None:
@@ -122,8 +114,10 @@ def _signs(drawn: str) -> str:
 
 def styled_lines(patch: bytes) -> Iterator[tuple[str, str]]:
     """Each line without its end and with its tabs as spaces, and its style."""
+    from mulligan.domain.trees.patch_lines import lines_of_patch  # here: few answers have a patch
+
     for line in lines_of_patch(patch):
-        yield line.text.expandtabs(8), _PATCH_STYLES[line.kind]
+        yield line.text.expandtabs(8), _PATCH_STYLES.get(line.kind.value, "")
 
 
 def _draw(console: Console, blocks: Sequence[Block]) -> None:
