@@ -15,7 +15,9 @@ from tests.support.page_examples import ExampleProject
 
 # The same examples in every run: a failure is about the change at hand, not about luck. No deadline: two
 # cores shared with other tests say nothing about speed. A long run looks further, at others each time.
-settings.register_profile("deterministic", derandomize=True, deadline=None, database=None, print_blob=True)
+settings.register_profile(
+    "deterministic", max_examples=60, derandomize=True, deadline=None, database=None, print_blob=True
+)
 settings.register_profile("search", max_examples=100 * LONGER, deadline=None, print_blob=True)
 settings.load_profile("deterministic" if LONGER == 1 else "search")
 
