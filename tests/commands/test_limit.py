@@ -10,6 +10,7 @@ from mulligan.adapters.db.database_file import sqlite_database
 from mulligan.cli.main import run
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
+from mulligan.rows.tables.plan_rows import Counters
 from tests.commands.program import ask, data_of, project_with_plan
 
 LISTS = [
@@ -83,10 +84,12 @@ def test_ten_thousand_checkpoints_are_listed_whole_or_the_newest_of_them(
     database = sqlite_database(tmp_path / ".mulligan" / "mulligan.db")
     with database.writing() as db:
         newest = db.checkpoints.list(PlanId(plan_id), superseded=False)[-1]
-        last = db.plans.last_seq(newest.plan_id)
-        for number in range(MANY):
-            db.checkpoints.add(_copy(newest, number, last + 1 + number))
-        db.plans.set_last_seq(newest.plan_id, last + MANY)
+        used = db.plans.counters(newest.plan_id)
+        for _ in range(MANY):
+            used.seq += 1
+            used.groups += 1
+            db.checkpoints.add(_copy(newest, used))
+        db.plans.set_counters(newest.plan_id, used)
     database.close()
     listed = ask(tmp_path, "checkpoint", "list", "--limit", "50")
     assert listed["messages"] == [f"{MANY - 50 + 3:,} older groups not shown"]
@@ -100,11 +103,12 @@ def test_ten_thousand_checkpoints_are_listed_whole_or_the_newest_of_them(
             assert [line.split()[0] for line in lines[1:]] == [c["checkpoint_id"] for c in everything]
 
 
-def _copy(group: CheckpointGroup, number: int, seq: int) -> CheckpointGroup:
+def _copy(group: CheckpointGroup, used: Counters) -> CheckpointGroup:
     (checkpoint,) = group.checkpoints
     return replace(
         group,
-        group_id=GroupId(f"01KG{number:022}"),
-        seq=seq,
-        checkpoints=(replace(checkpoint, checkpoint_id=CheckpointId(f"01KC{number:022}")),),
+        group_id=GroupId(f"01KG{used.groups:022}"),
+        number=used.groups,
+        seq=used.seq,
+        checkpoints=(replace(checkpoint, checkpoint_id=CheckpointId(f"01KC{used.groups:022}")),),
     )

@@ -334,10 +334,9 @@ def test_a_plan_that_was_only_recorded_says_how_it_is_run_and_which_one_a_name_m
         second = data_of(tmp_path, "plan", "execute", "tour.yaml")["plan_id"]
         assert run(["plan", "status", "latest"]) == 0
         assert "next:" not in capfd.readouterr().out
-        assert run(["plan", "status", "tour"]) == 3
-    told = capfd.readouterr().err
-    assert f"several plans: {first}, {second}\n" in told
-    assert f"{first} is strategize/complete; {second} is execute/complete. Name one by its id" in told
+    assert data_of(tmp_path, "plan", "status", "tour")["plan_id"] == first
+    assert data_of(tmp_path, "plan", "status", "tour-2")["plan_id"] == second
+    assert [plan["handle"] for plan in data_of(tmp_path, "plan", "list")["plans"]] == ["tour", "tour-2"]
 
 
 def test_a_mended_file_that_is_not_the_plans_is_told_what_to_put_back(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A database of any earlier version is brought up to date by opening it; a newer one is refused."""
 
+import hashlib
 import sqlite3
 from pathlib import Path
 
@@ -28,6 +29,20 @@ TABLES = {
 }
 
 
+# Of each migration, its SHA-256: databases of these versions exist, so a change of the schema is a new file.
+FROZEN = [
+    "5945f37221097eb12b8f02cfd2b974fe3e8c43361a834adf86c8222b4f6d23bb",
+    "21ad830003dfdf6474d8a85b1058431cb98994a6ee9f97a46e054f68ab7dfcdd",
+    "66e264bbee99f0f23f660d153c44d82f2f858229378a4780693bace4b019aa8e",
+    "c6751e0fbf7ebf513aab24b8b8dd4a188f15072d2a48c46183a8a5be0d7b2766",
+    "2a7b638a88511a2a9b067a56bd191d477ab196ca8dbf16dfaa51392ae8730233",
+    "c7b96579c9f8d9019a17bebe5d63569433fd1ae9da5f57a1777c26dde307169d",
+    "004912434c375638371b1e5d15ef9b8288189bf70addf2f21f4f03af484d2f8b",
+    "55b6874ebaf6f61ebaf601fc2df6b2c489dc65f18e179bb0942d0f9b37bbdc53",
+    "7035a8e163b51ed3c3522d4ed49fd045652e2beb22da19bd641cda4f9c940b10",
+]
+
+
 def tables(file: Path) -> set[str]:
     rows = sqlite3.connect(file).execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     return {name for (name,) in rows}
@@ -41,6 +56,10 @@ def schema(file: Path) -> set[str]:
 def test_the_code_is_written_for_the_newest_file() -> None:
     versions = [m.version for m in packaged_migrations()]
     assert versions == list(range(1, NEWEST_VERSION + 1))
+
+
+def test_no_migration_is_changed_once_it_is_there() -> None:
+    assert [hashlib.sha256(m.text.encode()).hexdigest() for m in packaged_migrations()] == FROZEN
 
 
 def test_opening_makes_every_table(tmp_path: Path) -> None:
@@ -114,6 +133,37 @@ def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     assert refusal.value.exit_code == 3
     assert "newer mulligan" in refusal.value.next_step
     assert file.read_bytes() == before
+
+
+def insert(connection: SqliteConnection, table: str, **values: str | int | None) -> None:
+    """Add a row; columns that are not named hold what costs nothing."""
+    for column in connection.rows(f"PRAGMA table_info({table})"):
+        if column["notnull"] and column["dflt_value"] is None:
+            values.setdefault(column["name"], 0 if "INT" in column["type"] else "[]")
+    marks = ", ".join("?" * len(values))
+    connection.execute(f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})", tuple(values.values()))
+
+
+def test_plans_of_before_get_handles_and_their_groups_numbers(tmp_path: Path) -> None:
+    connection = SqliteConnection(tmp_path / "mulligan.db")
+    migrate(connection, packaged_migrations()[:8])
+    plans = [("p1", "Tune it", None), ("p2", "docs", "p1"), ("p3", "Tune it", None), ("p4", "latest", None)]
+    with connection.transaction(write=True):
+        for ordinal, (plan_id, name, parent) in enumerate(plans):
+            insert(connection, "plans", plan_id=plan_id, name=name, parent_plan_id=parent, ordinal=ordinal)
+        for group_id, plan_id, seq in (("g3", "p1", 9), ("g1", "p1", 2), ("g2", "p1", 5), ("g4", "p3", 7)):
+            insert(connection, "checkpoint_groups", group_id=group_id, plan_id=plan_id, seq=seq)
+    migrate(connection, packaged_migrations())
+    found = connection.rows("SELECT plan_id, handle, groups FROM plans ORDER BY ordinal")
+    assert [tuple(row) for row in found] == [
+        ("p1", "tune-it", 3),
+        ("p2", "tune-it.docs", 0),
+        ("p3", "tune-it-2", 1),
+        ("p4", "latest-2", 0),
+    ]
+    numbered = connection.rows("SELECT group_id, number FROM checkpoint_groups ORDER BY group_id")
+    assert [tuple(row) for row in numbered] == [("g1", 1), ("g2", 2), ("g3", 3), ("g4", 1)]
+    connection.close()
 
 
 def test_two_processes_that_open_a_new_database_at_once_agree(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def a_definition(name: str = "upgrade") -> PlanDefinition:
 def a_plan(plan_id: str = "01K00000000000000000000001", name: str = "upgrade") -> Plan:
     return Plan(
         plan_id=PlanId(plan_id),
+        handle=f"plan-{plan_id.lower()}",
         parent_plan_id=None,
         definition=a_definition(name),
         phase=Phase.STRATEGIZE,
@@ -112,6 +113,7 @@ def a_group(
     return CheckpointGroup(
         group_id=GroupId(group_id),
         plan_id=PlanId(plan_id),
+        number=seq,
         seq=seq,
         line=line,
         attempt=1,

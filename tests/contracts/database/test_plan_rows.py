@@ -8,6 +8,7 @@ from mulligan.domain.plans.plan import Phase, PlanFailure, State
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import Ambiguous, PlanNotFound
 from mulligan.rows.database import Database
+from mulligan.rows.tables.plan_rows import Counters
 from tests.unit.examples import a_definition, a_plan
 
 PLAN = PlanId("01K00000000000000000000001")
@@ -49,11 +50,11 @@ def test_a_child_plan_starts_with_long_outputs_of_its_parent(database: Database)
 
 def test_a_plan_keeps_the_last_of_its_sequence_numbers(database: Database) -> None:
     with database.writing() as db:
-        assert db.plans.last_seq(PLAN) == 0
-        db.plans.set_last_seq(PLAN, 3)
-        assert db.plans.last_seq(PLAN) == 3
+        assert db.plans.counters(PLAN) == Counters(seq=0, groups=0)
+        db.plans.set_counters(PLAN, Counters(seq=3, groups=2))
+        assert db.plans.counters(PLAN) == Counters(seq=3, groups=2)
         with pytest.raises(PlanNotFound):
-            db.plans.last_seq(OTHER)
+            db.plans.counters(OTHER)
 
 
 @pytest.mark.parametrize("word", [PLAN, PLAN[:25], PLAN.lower(), "upgrade", "latest"])

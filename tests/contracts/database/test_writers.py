@@ -19,8 +19,10 @@ def test_writers_wait_for_each_other_and_none_loses_a_number(
         taken: list[int] = []
         for _ in range(TURNS):
             with own.writing() as db:
-                taken.append(db.plans.last_seq(PLAN) + 1)
-                db.plans.set_last_seq(PLAN, taken[-1])
+                used = db.plans.counters(PLAN)
+                used.seq += 1
+                taken.append(used.seq)
+                db.plans.set_counters(PLAN, used)
         return taken
 
     with ThreadPoolExecutor(WRITERS) as threads:

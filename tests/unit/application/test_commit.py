@@ -140,7 +140,7 @@ def changed(run: Run, commit: Commit) -> None:
 
 def as_before(run: Run, listener: Listener, file: Path) -> bool:
     with closing(Database(partial(open_sqlite, file))) as database, database.reading() as db:
-        unchanged = (db.plans.get(PLAN).attempt, db.plans.last_seq(PLAN)) == (1, 0)
+        unchanged = (db.plans.get(PLAN).attempt, db.plans.counters(PLAN).seq) == (1, 0)
     of_run = (run.plan.attempt, run.pending, run.messages) == (1, [note("pending")], [])
     return unchanged and of_run and listener.shown == [] and logged(file) == []
 

@@ -11,7 +11,7 @@ from mulligan.rows.database import Database
 if TYPE_CHECKING:
     from pathlib import Path
 
-NEWEST_VERSION = 8  # of the files in migrations/; opening a database of today reads none of them
+NEWEST_VERSION = 9  # of the files in migrations/; opening a database of today reads none of them
 
 _HAS_VERSION = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'"
 _VERSION = "SELECT version FROM schema_version"

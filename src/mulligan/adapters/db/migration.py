@@ -12,12 +12,14 @@ from msgspec import Struct
 
 from mulligan.adapters.db.database_file import version_of
 from mulligan.boundaries import act
+from mulligan.domain.plans.handle import free_handle
 from mulligan.errors import DatabaseTooNew, DatabaseUnusable
 from mulligan.osfiles.folders import sync_folder
 
 if TYPE_CHECKING:
     from mulligan.adapters.db.connection import SqliteConnection
 
+_WITH_HANDLES = 9
 _VERSION_TABLE = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"
 
 
@@ -51,8 +53,21 @@ def migrate(connection: SqliteConnection, migrations: Sequence[Migration]) -> No
         for migration in migrations:
             if migration.version > found:
                 connection.script(migration.text)
+                if migration.version == _WITH_HANDLES:
+                    _make_handles(connection)
         connection.execute("DELETE FROM schema_version")
         connection.execute("INSERT INTO schema_version (version) VALUES (?)", (max(found, known),))
+
+
+def _make_handles(connection: SqliteConnection) -> None:
+    """Give each plan its handle, in the order in which they were made: parents come before their children."""
+    handles: dict[str, str] = {}
+    taken: set[str] = set()
+    for row in connection.rows("SELECT plan_id, parent_plan_id, name FROM plans ORDER BY ordinal"):
+        handle = free_handle(row["name"], handles.get(row["parent_plan_id"]), taken)
+        handles[row["plan_id"]] = handle
+        taken.add(handle)
+        connection.execute("UPDATE plans SET handle = ? WHERE plan_id = ?", (handle, row["plan_id"]))
 
 
 def _keep_copy(connection: SqliteConnection, version: int) -> None:

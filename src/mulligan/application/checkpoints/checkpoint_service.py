@@ -88,6 +88,7 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         group = CheckpointGroup(
             group_id=GroupId(self.ids.new()),
             plan_id=plan.plan_id,
+            number=commit.next_group(),
             seq=commit.next_seq(),
             line=plan.line,
             attempt=plan.attempt,

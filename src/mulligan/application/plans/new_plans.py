@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from mulligan.application.runs.commit import Entry, write_records
 from mulligan.domain.checkpoints.checkpoint import PlanState
 from mulligan.domain.history.lines import FIRST_LINE, Line
@@ -18,6 +20,7 @@ def new_plan(
     """Return a plan that has not started."""
     return Plan(
         plan_id=plan_id,
+        handle="",
         parent_plan_id=parent,
         definition=definition,
         phase=Phase.STRATEGIZE,
@@ -36,8 +39,9 @@ def new_plan(
     )
 
 
-def add_plan(db: Transaction, plan: Plan) -> None:
-    """Write the rows of a new plan."""
+def add_plan(db: Transaction, plan: Plan) -> Plan:
+    """Write the rows of a new plan; return it with its handle."""
+    plan = replace(plan, handle=db.plans.free_handle(plan))
     steps = [
         StepRecord(index=index, name=step.name, status=StepStatus.PENDING, duration_ms=None)
         for index, step in enumerate(plan.definition.steps)
@@ -47,3 +51,4 @@ def add_plan(db: Transaction, plan: Plan) -> None:
     db.steps.add(plan.plan_id, steps)
     db.history.start(plan.plan_id, Line(line=FIRST_LINE, parent_line=None, fork_seq=0))
     write_records(db, plan.plan_id, created)
+    return plan

@@ -25,6 +25,7 @@ class CheckpointView(Struct, frozen=True, kw_only=True):
 
     checkpoint_id: CheckpointId
     group_id: GroupId
+    number: int
     seq: int
     plan_id: PlanId
     decision_id: DecisionId | None
@@ -68,6 +69,7 @@ def views_of(group: CheckpointGroup) -> list[CheckpointView]:
         CheckpointView(
             checkpoint_id=checkpoint.checkpoint_id,
             group_id=group.group_id,
+            number=group.number,
             seq=group.seq,
             plan_id=group.plan_id,
             decision_id=group.reason.decision_id,

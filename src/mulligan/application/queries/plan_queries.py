@@ -68,6 +68,7 @@ class PlanStatus(Struct, frozen=True, kw_only=True):
     """The status of a plan."""
 
     plan_id: PlanId
+    handle: str
     name: str
     phase: Phase
     state: State
@@ -89,6 +90,7 @@ class PlanLine(Struct, frozen=True, kw_only=True):
     """A plan in a list."""
 
     plan_id: PlanId
+    handle: str
     parent_plan_id: PlanId | None
     name: str
     phase: Phase
@@ -132,6 +134,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         files_modified, hurt = self._files_modified(bases, current)
         return PlanStatus(
             plan_id=plan.plan_id,
+            handle=plan.handle,
             name=plan.name,
             phase=plan.phase,
             state=plan.state,
@@ -170,6 +173,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         lines = [
             PlanLine(
                 plan_id=plan.plan_id,
+                handle=plan.handle,
                 parent_plan_id=plan.parent_plan_id,
                 name=plan.name,
                 phase=plan.phase,

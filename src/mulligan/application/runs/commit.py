@@ -14,6 +14,7 @@ from mulligan.domain.plans.step import StepRecord
 from mulligan.domain.plans.tool import CallStatus, ToolCall
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
+from mulligan.rows.tables.plan_rows import Counters
 from mulligan.rows.transaction import Transaction
 
 
@@ -52,12 +53,16 @@ class Commit:
         """Take the plan's next sequence number."""
         return self._log.next_seq()
 
+    def next_group(self) -> int:
+        """Take the number of the plan's next checkpoint group."""
+        return self._log.next_group()
+
     def afterwards(self, learn: Callable[[], None]) -> None:
         """Call this once the transaction is committed."""
         self.lessons.append(learn)
 
     def complete(self) -> None:
-        """Write the last sequence number, and the plan if it changed."""
+        """Write the numbers used last, and the plan if it changed."""
         self._log.close()
         if self.plan is not self._before:
             self.db.plans.save(self.plan)
@@ -72,22 +77,31 @@ def write_records(db: Transaction, plan_id: PlanId, *records: Record) -> None:
 
 
 class _Log:
-    """Writes records of a plan as numbered rows; the last number is saved once."""
+    """Writes records of a plan as numbered rows; the numbers used last are saved once."""
 
     def __init__(self, db: Transaction, plan_id: PlanId) -> None:
         self._db = db
         self._plan_id = plan_id
-        self._last: int | None = None
+        self._used: Counters | None = None
 
     def next_seq(self) -> int:
-        if self._last is None:
-            self._last = self._db.plans.last_seq(self._plan_id)
-        self._last += 1
-        return self._last
+        used = self._counters()
+        used.seq += 1
+        return used.seq
+
+    def next_group(self) -> int:
+        used = self._counters()
+        used.groups += 1
+        return used.groups
 
     def close(self) -> None:
-        if self._last is not None:
-            self._db.plans.set_last_seq(self._plan_id, self._last)
+        if self._used is not None:
+            self._db.plans.set_counters(self._plan_id, self._used)
+
+    def _counters(self) -> Counters:
+        if self._used is None:
+            self._used = self._db.plans.counters(self._plan_id)
+        return self._used
 
     def write(self, record: Record) -> Event | None:
         match record:

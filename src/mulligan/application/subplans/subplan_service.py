@@ -192,9 +192,9 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
                         line=parent.line,
                         seq=event.seq,
                     )
-                    add_plan(commit.db, plan)
-                    commit.db.children.add(plan.plan_id, spawn, bases)
-                    going.there[plan.name] = Child(plan=plan, spawn=spawn)
+                    child = add_plan(commit.db, plan)
+                    commit.db.children.add(child.plan_id, spawn, bases)
+                    going.there[child.name] = Child(plan=child, spawn=spawn)
 
     # --- how they go ---------------------------------------------------------------------------------------
 

@@ -64,9 +64,9 @@ def show(invocation: Invocation, checkpoint: str) -> Answer:
 def diff(invocation: Invocation, old: str, new: str, binary: bool) -> Answer:
     """Show what differs from A to B: files, folders, and a patch that `git apply` takes.
 
-    A and B are ids of checkpoints or groups (of any plan), unique prefixes, labels, `first` or `latest` (of the
-    newest plan). Groups are compared in all their resources; a checkpoint is compared with the one of the same
-    resource.
+    A and B are numbers (`tune@3`), ids of checkpoints or groups (of any plan), unique prefixes, labels, `first` or
+    `latest` (of the newest plan). Groups are compared in all their resources; a checkpoint is compared with the
+    one of the same resource.
     """
     return diff_answer(invocation.project().checkpoints.diff(old, new, binary=binary))
 

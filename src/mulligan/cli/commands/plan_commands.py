@@ -224,8 +224,8 @@ def diff(
 def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_run: bool) -> Answer:
     """Bring a plan back, or forward, to a checkpoint: files, plan state, decisions.
 
-    CHECKPOINT_ID is the id of a checkpoint or group, a unique prefix of one, a label, `first` or `latest`.
-    The current state is kept in a pre_rollback checkpoint, so a rollback can itself be rolled back.
+    CHECKPOINT_ID is a number (`@3`), the id of a checkpoint or group, a unique prefix of one, a label, `first` or
+    `latest`. The current state is kept in a pre_rollback checkpoint, so a rollback can itself be rolled back.
     """
     from mulligan.cli.answers.rollback_answer import rollback_answer  # here: no other command shows one
 
@@ -292,7 +292,8 @@ def correct(
     To revert, the plan goes back to its last checkpoint between two steps before the decision. To append, nothing is
     undone: a child plan runs on the current state, and is merged. The steps find the guidance in `${{ guidance }}`,
     `StepContext.guidance` and `MULLIGAN_GUIDANCE`. `plan diff --correction` compares what was with what came of it.
-    DECISION_ID is the id of a decision or a unique prefix of it; `plan tree` shows them.
+    DECISION_ID is the name of its step, its number (`tune/d1`), its id or a unique prefix of that; `plan tree` shows
+    them.
     """
     from mulligan.cli.answers.correction_answer import correction_answer  # here: no other command shows one
 

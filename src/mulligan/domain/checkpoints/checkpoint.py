@@ -73,6 +73,7 @@ class GroupOutline(Struct, frozen=True, kw_only=True):
     """An outline of a group for histories. It leaves out the plan state, which can be large."""
 
     group_id: GroupId
+    number: int
     seq: int
     type: CheckpointType
     label: str | None
@@ -88,6 +89,7 @@ class CheckpointGroup(Struct, frozen=True, kw_only=True):
 
     group_id: GroupId
     plan_id: PlanId
+    number: int  # in its plan, from 1; never given twice
     seq: int
     line: int
     attempt: int

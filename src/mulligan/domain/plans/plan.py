@@ -126,6 +126,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     """A recorded plan: its definition, phase, state and progress."""
 
     plan_id: PlanId
+    handle: str  # by which people call it; unique in the project
     parent_plan_id: PlanId | None
     definition: PlanDefinition
     phase: Phase

@@ -13,12 +13,18 @@ CorrectionId = NewType("CorrectionId", str)
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's: no I, L, O, U
 _PREFIX = f"[{_ALPHABET}]{{4,26}}"
+_LENGTH = 26
 RANDOM_BITS = 80  # of a ULID, below the milliseconds since 1970
 
 
 def ulid_text(value: int) -> str:
     """Write a ULID, 128 bits, as its 26 characters."""
     return "".join(_ALPHABET[value >> shift & 31] for shift in range(125, -1, -5))
+
+
+def is_id(word: str) -> bool:
+    """Return whether a user's word looks like a whole id."""
+    return len(word) == _LENGTH and as_id_prefix(word) is not None
 
 
 def as_id_prefix(word: str) -> str | None:

@@ -13,6 +13,7 @@ _MOST_COMPARED = 500  # words
 _UNSEEN = "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"  # compiled when it is first used
 
 # Where a command takes a name these mean something else.
+_NUMBERED = r".*@-?[0-9]+"
 _TAKEN_LABELS = ("first", "latest")
 _TAKEN_PLAN_NAMES = ("latest",)
 
@@ -51,6 +52,8 @@ def label_problem(label: str) -> str | None:
     """Say why this cannot be the label of a checkpoint; None: it can."""
     if label in _TAKEN_LABELS:
         return "means another checkpoint each time"
+    if re.fullmatch(_NUMBERED, label):
+        return "looks like the number of a checkpoint"
     return name_problem(label)
 
 

@@ -13,6 +13,7 @@ from mulligan.domain.checkpoints.checkpoint import (
     Reason,
 )
 from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.plans.handle import GroupReference, group_reference
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.text.names import nearest_word
@@ -48,7 +49,7 @@ _LIVE_GROUPS = (
     "SELECT * FROM checkpoint_groups WHERE plan_id = ? AND superseded = 0 ORDER BY seq DESC LIMIT ?"
 )
 _OUTLINES = """
-SELECT group_id, seq, checkpoint_type, label, step_index, parent_group_id, superseded, created_at
+SELECT group_id, number, seq, checkpoint_type, label, step_index, parent_group_id, superseded, created_at
 FROM checkpoint_groups WHERE plan_id = ? ORDER BY seq DESC LIMIT ?
 """
 _CHECKPOINTS_SINCE = "SELECT * FROM checkpoints WHERE plan_id = ? AND seq >= ? ORDER BY seq, position"
@@ -60,6 +61,8 @@ _IDS_OF_PLAN = "SELECT group_id FROM checkpoint_groups WHERE plan_id = ?"
 _LIVE = f"{_IDS_OF_PLAN} AND superseded = 0"
 _FIRST = f"{_LIVE} AND checkpoint_type <> 'pre_apply' ORDER BY seq LIMIT 1"
 _LATEST = f"{_LIVE} AND checkpoint_type NOT IN ('pre_apply', 'on_error') ORDER BY seq DESC LIMIT 1"
+_NUMBERED = f"{_IDS_OF_PLAN} AND number = ?"
+_BACK = f"{_LIVE} ORDER BY seq DESC LIMIT 1 OFFSET ?"
 _WORDS = {"first": _FIRST, "latest": _LATEST}
 _BETWEEN_STEPS = f"{_LIVE} AND between_steps = 1 ORDER BY seq DESC LIMIT 1"
 _BETWEEN_STEPS_BEFORE = f"{_LIVE} AND between_steps = 1 AND seq < ? ORDER BY seq DESC LIMIT 1"
@@ -126,14 +129,16 @@ class CheckpointRepository(RowRepository):
         return self._group(row, self._db.rows(_CHECKPOINTS_OF, (group_id,)))
 
     def resolve(self, word: str, plan_id: PlanId | None) -> FoundCheckpoint:
-        """Return what an id, a unique prefix, a live label, `first` or `latest` means: a group, or a checkpoint.
+        """Return what a number, label, `first`, `latest`, id or unique prefix means: a group, or a checkpoint.
 
-        Ids are looked for in all plans, words and labels in the given one. Else CheckpointNotFound, or Ambiguous
-        with the candidates.
+        Ids are looked for in all plans, words and live labels in the given one, numbers there or in the newest plan.
+        Else CheckpointNotFound, or Ambiguous with the candidates.
         """
         if not is_text(word):
             raise CheckpointNotFound(wanted=word)
         named = self._named(word, plan_id)
+        if not named and (reference := group_reference(word)) is not None:
+            return FoundCheckpoint(group=self._numbered(word, reference, plan_id), checkpoint=None)
         matches = named or self._beginning_with(word)
         groups = sorted({group_id for group_id, _ in matches})
         if not groups:
@@ -243,6 +248,19 @@ class CheckpointRepository(RowRepository):
             for table in ("checkpoint_groups", "checkpoints"):
                 self._update(table, {"parent_group_id": parent}, parent_group_id=group_id)
             self._db.execute(_REMOVE, (group_id,))
+
+    def _numbered(self, word: str, wanted: GroupReference, plan_id: PlanId | None) -> CheckpointGroup:
+        from mulligan.rows.tables.plan_rows import PlanRepository
+
+        if wanted.plan or plan_id is None:
+            plan_id = PlanRepository(self._db).resolve(wanted.plan or "latest").plan_id
+        back = -wanted.number - 1
+        found = self._one(_NUMBERED, plan_id, wanted.number) if back < 0 else self._one(_BACK, plan_id, back)
+        if found is None:
+            all_of_it = NextStep("checkpoints.list", plan=plan_id, superseded=True)
+            hint = Advice(all_of_it, " shows the checkpoints of the plan; a pruned one is gone")
+            raise CheckpointNotFound(wanted=word, hint=hint)
+        return found
 
     def _named(self, word: str, plan_id: PlanId | None) -> Sequence[tuple[GroupId, str]]:
         """Return the live groups that a label means, or one of the words that mean another each time."""

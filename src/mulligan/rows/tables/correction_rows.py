@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mulligan.domain.history.correction import Correction, CorrectionMode
+from mulligan.domain.plans.handle import member_number
 from mulligan.errors import CorrectionNotFound
 from mulligan.rows.columns import FLAG, TEXTS, TIME, Layout, word
 from mulligan.rows.row_repository import RowRepository
@@ -36,5 +37,14 @@ class CorrectionRepository(RowRepository):
         return [_CORRECTION.value(row) for row in self._db.rows(_LIST, (plan_id,))]
 
     def resolve(self, word: str) -> Correction:
-        """Return the correction that an id or a unique prefix means; else CorrectionNotFound or Ambiguous."""
+        """Return the correction that a handle (`tune/c1`), an id or a unique prefix means.
+
+        Else CorrectionNotFound, or Ambiguous with the candidates.
+        """
+        if (member := member_number(word, "c")) is not None:
+            from mulligan.rows.tables.plan_rows import PlanRepository
+
+            listed = self.list(PlanRepository(self._db).resolve(member[0]).plan_id)
+            if 0 < member[1] <= len(listed):
+                return listed[member[1] - 1]
         return _CORRECTION.value(self._by_prefix("corrections", "correction_id", word, CorrectionNotFound))

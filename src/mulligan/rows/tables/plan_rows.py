@@ -6,6 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from mulligan.domain.plans.handle import free_handle, handles_for, numbered_handles
 from mulligan.domain.plans.plan import Conflict, Phase, Plan, PlanDefinition, PlanFailure, State
 from mulligan.domain.text.ids import PlanId, as_id_prefix
 from mulligan.domain.text.names import nearest_word
@@ -65,6 +68,7 @@ WHERE plan_id = ? AND before_line > ? ORDER BY before_line LIMIT 1
 _PLANS = "SELECT plans.*, definition_json FROM plans JOIN definitions ON definitions.plan_id = plans.plan_id"
 _GET = f"{_PLANS} WHERE plans.plan_id = ?"
 _BY_PREFIX = f"{_PLANS} WHERE plans.plan_id LIKE ? ORDER BY ordinal LIMIT 10"
+_BY_HANDLE = f"{_PLANS} WHERE handle = ?"
 _BY_NAME = f"{_PLANS} WHERE name = ? ORDER BY ordinal LIMIT 10"
 _LATEST = f"{_PLANS} WHERE parent_plan_id IS NULL ORDER BY ordinal DESC LIMIT 1"
 _LIST = f"{_PLANS} ORDER BY ordinal DESC LIMIT ?"
@@ -75,9 +79,18 @@ _COUNT_CHILDREN = """
 SELECT COUNT(*) AS count FROM spawns AS s JOIN plans AS p ON p.plan_id = s.plan_id
 WHERE s.parent_plan_id = ? AND p.state <> 'cancelled'
 """
-_LAST_SEQ = "SELECT seq AS number FROM plans WHERE plan_id = ?"
+_COUNTERS = "SELECT seq, groups FROM plans WHERE plan_id = ?"
+_HANDLE = "SELECT handle FROM plans WHERE plan_id = ?"
+_HANDLES_BETWEEN = "SELECT handle FROM plans WHERE handle >= ? AND handle < ?"
 _RAISE_FENCE = "UPDATE plans SET fence = fence + 1 WHERE plan_id = ? RETURNING fence AS number"
 _NAMES = "SELECT DISTINCT name FROM plans ORDER BY name LIMIT 1000"
+
+
+class Counters(Struct):
+    """The numbers that a plan used last."""
+
+    seq: int  # in the order of all that happened to it
+    groups: int  # of its checkpoint groups
 
 
 class PlanRepository(RowRepository):
@@ -131,10 +144,16 @@ class PlanRepository(RowRepository):
         return definition_from_text(earlier["definition_json"])
 
     def resolve(self, word: str) -> Plan:
-        """Return the plan that an id, unique prefix, unique name or `latest` means; else PlanNotFound or Ambiguous."""
+        """Return the plan that a handle, unique name, id, unique prefix or `latest` means.
+
+        Else PlanNotFound, or Ambiguous with the candidates.
+        """
         if not is_text(word):
             raise PlanNotFound(wanted=word)
-        rows = self._db.rows(_LATEST) if word == "latest" else self._db.rows(_BY_NAME, (word,))
+        if word == "latest":
+            rows = self._db.rows(_LATEST)
+        else:
+            rows = self._db.rows(_BY_HANDLE, (word,)) or self._db.rows(_BY_NAME, (word,))
         prefix = as_id_prefix(word)
         if not rows and prefix is not None:
             rows = self._db.rows(_BY_PREFIX, (prefix + "%",))
@@ -144,12 +163,12 @@ class PlanRepository(RowRepository):
             raise PlanNotFound(wanted=word, **self._meant(word))
         if len(rows) > 1:
             found = [self._plan(row) for row in rows]
-            told = "; ".join(f"{plan.plan_id} is {plan.phase}/{plan.state}" for plan in found)
+            told = "; ".join(f"{plan.handle} is {plan.phase}/{plan.state}" for plan in found)
             raise Ambiguous(
                 wanted=word,
                 count="several plans",
                 candidates=", ".join(plan.plan_id for plan in found),
-                hint=f"{told}. Name one by its id (more characters of it), or the newest of all by `latest`",
+                hint=f"{told}. Name one by its handle, or the newest of all by `latest`",
             )
         return self._plan(rows[0])
 
@@ -178,23 +197,33 @@ class PlanRepository(RowRepository):
         """Count the child plans of a plan that were not cancelled."""
         return self._count(_COUNT_CHILDREN, (plan_id,))
 
-    def last_seq(self, plan_id: PlanId) -> int:
-        """Return the sequence number that the plan used last."""
-        return self._number(_LAST_SEQ, plan_id)
+    def free_handle(self, plan: Plan) -> str:
+        """Return the handle of a new plan: the first of those for its name that no plan has."""
+        parent = self._one(_HANDLE, plan.parent_plan_id)["handle"] if plan.parent_plan_id else None
+        best = next(handles_for(plan.name, parent))
+        if self._db.row(_BY_HANDLE, (best,)) is None:
+            return best
+        rows = self._db.rows(_HANDLES_BETWEEN, numbered_handles(plan.name, parent))
+        return free_handle(plan.name, parent, {best, *(row["handle"] for row in rows)})
 
-    def set_last_seq(self, plan_id: PlanId, seq: int) -> None:
-        """Record the sequence number that the plan used last."""
-        self._update("plans", {"seq": seq}, plan_id=plan_id)
+    def counters(self, plan_id: PlanId) -> Counters:
+        """Return the numbers that the plan used last."""
+        row = self._one(_COUNTERS, plan_id)
+        return Counters(seq=row["seq"], groups=row["groups"])
+
+    def set_counters(self, plan_id: PlanId, used: Counters) -> None:
+        """Record the numbers that the plan used last."""
+        self._update("plans", {"seq": used.seq, "groups": used.groups}, plan_id=plan_id)
 
     def raise_fence(self, plan_id: PlanId) -> int:
         """Lock out every earlier claimant, and return the new fence."""
-        return self._number(_RAISE_FENCE, plan_id)
+        return int(self._one(_RAISE_FENCE, plan_id)["number"])
 
-    def _number(self, statement: str, plan_id: PlanId) -> int:
+    def _one(self, statement: str, plan_id: PlanId) -> Row:
         row = self._db.row(statement, (plan_id,))
         if row is None:
             raise PlanNotFound(wanted=plan_id)
-        return int(row["number"])
+        return row
 
     def _plan(self, row: Row) -> Plan:
         return _PLAN.value(

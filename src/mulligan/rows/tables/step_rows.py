@@ -7,14 +7,16 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from mulligan.domain.plans.decision import Choice, Decision, DecisionType
+from mulligan.domain.plans.handle import member_number
 from mulligan.domain.plans.step import StepRecord, StepStatus
-from mulligan.errors import DecisionNotFound
-from mulligan.rows.columns import AS_GIVEN, FLAG, OBJECT, PLAIN, TEXTS, TIME, Layout, word
+from mulligan.errors import Advice, Ambiguous, DecisionNotFound, NextStep
+from mulligan.rows.columns import AS_GIVEN, FLAG, OBJECT, PLAIN, TEXTS, TIME, Layout, is_text, word
 from mulligan.rows.row_repository import RowRepository
 
 if TYPE_CHECKING:
     from mulligan.domain.plans.tool import ToolCall, Undo
     from mulligan.domain.text.ids import CallId, PlanId
+    from mulligan.rows.sql_connection import Row
 
 _STEP = Layout(StepRecord, index=PLAIN.called("step_index"), status=word(StepStatus))
 _FORGET_STEPS = "DELETE FROM steps WHERE plan_id = ? AND step_index >= ?"
@@ -45,6 +47,18 @@ WHERE plan_id = ? AND step_index = ? AND superseded = 0 ORDER BY seq LIMIT 1
 """
 _COUNT_DECISIONS = "SELECT COUNT(*) AS count FROM decisions WHERE plan_id = ? AND superseded = 0"
 _DECISIONS = "SELECT * FROM decisions WHERE plan_id = ? ORDER BY seq"
+_NTH_DECISION = "SELECT * FROM decisions WHERE plan_id = ? ORDER BY seq LIMIT 1 OFFSET ?"
+_NEWEST_OF_STEP = """
+SELECT plan_id FROM decisions JOIN plans USING (plan_id)
+WHERE step_name = ? AND superseded = 0 ORDER BY ordinal DESC LIMIT 1
+"""
+_OF_STEP = (
+    "SELECT * FROM decisions WHERE plan_id = ? AND step_name = ? AND superseded = 0 ORDER BY seq LIMIT 10"
+)
+_OF_STEP_IN = """
+SELECT decisions.* FROM decisions JOIN plans USING (plan_id)
+WHERE handle = ? AND step_name = ? AND superseded = 0 ORDER BY decisions.seq LIMIT 10
+"""
 
 
 class StepRepository(RowRepository):
@@ -146,5 +160,35 @@ class DecisionRepository(RowRepository):
         return [_DECISION.value(row) for row in self._db.rows(_DECISIONS, (plan_id,))]
 
     def resolve(self, word: str) -> Decision:
-        """Return the decision of any plan that an id or a unique prefix means; else DecisionNotFound or Ambiguous."""
+        """Return the decision that a handle (`tune/d1`), its step's name, an id or a unique prefix means.
+
+        A step's name means the live decision of the newest plan that has one of that step; `tune/STEP` that of a plan.
+        Else DecisionNotFound, or Ambiguous with the candidates.
+        """
+        if not is_text(word):
+            raise DecisionNotFound(wanted=word)
+        if rows := self._named(word):
+            if len(rows) > 1:
+                raise Ambiguous(
+                    wanted=word,
+                    count="several decisions of that step",
+                    candidates=", ".join(row["decision_id"] for row in rows),
+                    hint=Advice(
+                        "name one by its number: ", NextStep("tree", plan=rows[0]["plan_id"]), " shows them"
+                    ),
+                )
+            return _DECISION.value(rows[0])
         return _DECISION.value(self._by_prefix("decisions", "decision_id", word, DecisionNotFound))
+
+    def _named(self, word: str) -> Sequence[Row]:
+        """Return the decisions that a handle or the name of a step means."""
+        from mulligan.rows.tables.plan_rows import PlanRepository
+
+        if (member := member_number(word, "d")) is not None:
+            plan_id = PlanRepository(self._db).resolve(member[0]).plan_id
+            return self._db.rows(_NTH_DECISION, (plan_id, member[1] - 1)) if member[1] else ()
+        newest = self._db.row(_NEWEST_OF_STEP, (word,))
+        if newest is not None:
+            return self._db.rows(_OF_STEP, (newest["plan_id"], word))
+        plan, _, step = word.partition("/")
+        return self._db.rows(_OF_STEP_IN, (plan, step)) if step else ()
