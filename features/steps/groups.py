@@ -8,6 +8,7 @@ from histories import one_each
 FIELDS = {
     "checkpoint_id": str,
     "group_id": str,
+    "number": int,
     "seq": int,
     "plan_id": str,
     "decision_id": str | None,
@@ -43,6 +44,7 @@ def _(context):
         assert checkpoint["metadata"]["phase"] == "execute"
     seqs = [c["seq"] for c in context.world.checkpoints()]
     assert seqs == sorted(set(seqs))
+    assert [c["number"] for c in context.world.checkpoints()] == list(range(1, len(seqs) + 1))
 
 
 @then("equal snapshots have equal references")

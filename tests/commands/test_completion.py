@@ -80,7 +80,7 @@ def test_commands_options_and_choices(complete: Complete) -> None:
     assert list(complete("mulligan completion z")) == ["zsh"]
 
 
-def test_plans_by_name_and_by_id_once_one_is_begun(project: Path, complete: Complete) -> None:
+def test_plans_by_handle_and_by_id_once_one_is_begun(project: Path, complete: Complete) -> None:
     plan_id = data_of(project, "plan", "status", "tour")["plan_id"]
     words = complete("mulligan plan status ")
     assert words["tour"] == "execute/complete"
@@ -106,7 +106,7 @@ def test_checkpoints_of_the_plan_that_is_named(project: Path, complete: Complete
     assert "draft" in complete(f"mulligan plan rollback {plan_id} ")
 
 
-def test_a_name_that_several_plans_have_offers_the_labels_of_all(complete: Complete, tmp_path: Path) -> None:
+def test_each_of_several_plans_of_a_name_offers_its_own_labels(complete: Complete, tmp_path: Path) -> None:
     (tmp_path / "tour.yaml").write_text(PLAN)
     data_of(tmp_path, "plan", "execute", "tour.yaml")
     data_of(tmp_path, "plan", "create", "tour.yaml")
@@ -121,7 +121,7 @@ def test_a_name_that_several_plans_have_offers_the_labels_of_all(complete: Compl
     (over,) = set(complete("mulligan plan status ", tmp_path)) - set(
         complete("mulligan plan execute ", tmp_path)
     )
-    assert over == data_of(tmp_path, "plan", "status")["plan_id"]
+    assert over == data_of(tmp_path, "plan", "status")["handle"] == "tour-2"
     assert set(complete("mulligan plan rollback nonsense ", tmp_path)) == {"latest", "first"}
 
 
@@ -207,7 +207,7 @@ def test_a_database_is_never_changed(complete: Complete, project: Path, tmp_path
     assert database.read_bytes() == before
     assert not database.with_name("mulligan.db-wal").exists()
     with sqlite3.connect(database) as db:
-        db.execute("ALTER TABLE plans RENAME COLUMN name TO called")
+        db.execute("ALTER TABLE plans RENAME COLUMN handle TO called")
     db.close()
     assert complete("mulligan plan status ", tmp_path) == {}
 

@@ -19,12 +19,9 @@ Word: TypeAlias = tuple[str, str]  # what can be typed, and what it is
 _MOST = 300  # a longer list helps nobody
 _NAMESAKES = 10  # plans whose labels are offered where several have the name that was typed
 _ENDED = (State.APPLIED, State.CANCELLED)
-_PLANS = """
-SELECT plan_id, name, phase, state,
-    (SELECT COUNT(*) FROM plans AS other WHERE other.name = plans.name) AS namesakes
-FROM plans ORDER BY ordinal DESC LIMIT ?
-"""
+_PLANS = "SELECT plan_id, handle, phase, state FROM plans ORDER BY ordinal DESC LIMIT ?"
 _LATEST = "SELECT plan_id FROM plans WHERE parent_plan_id IS NULL ORDER BY ordinal DESC LIMIT 1"
+_CALLED = "SELECT plan_id FROM plans WHERE handle = ?"
 _NAMED = "SELECT plan_id FROM plans WHERE name = ? OR plan_id LIKE ? ORDER BY ordinal DESC LIMIT ?"
 _LABELS = """
 SELECT label, MIN(step_index) AS step_index FROM checkpoint_groups
@@ -48,16 +45,15 @@ class KnownWords(Struct, frozen=True, eq=False):
     db: SqlConnection
 
     def plans(self, typed: str, *, ended: bool) -> Iterator[Word]:
-        """Names; ids where a plan has no name of its own, or something is typed that may be one."""
+        """Handles; ids too where something is typed that may be one."""
         yield "latest", "the newest plan"
         for row in self.db.rows(_PLANS, (_MOST,)):
             if not ended and row["state"] in _ENDED:
                 continue
             about = f"{row['phase']}/{row['state']}"
-            if row["namesakes"] == 1:
-                yield row["name"], about
-            if typed or row["namesakes"] > 1:
-                yield row["plan_id"], f"{row['name']}, {about}"
+            yield row["handle"], about
+            if typed:
+                yield row["plan_id"], f"{row['handle']}, {about}"
 
     def checkpoints(self, plan: str | None, typed: str) -> Iterator[Word]:
         """Labels and the two words, of the plans that are called so or of all; ids where one may be typed."""
@@ -97,6 +93,7 @@ class KnownWords(Struct, frozen=True, eq=False):
         rows = (
             self.db.rows(_LATEST)
             if word == "latest"
-            else self.db.rows(_NAMED, (word, f"{prefix}%" if prefix else None, _NAMESAKES))
+            else self.db.rows(_CALLED, (word,))
+            or self.db.rows(_NAMED, (word, f"{prefix}%" if prefix else None, _NAMESAKES))
         )
         return [row["plan_id"] for row in rows]
