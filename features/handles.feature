@@ -69,3 +69,34 @@ Feature: Short words for plans, checkpoints and decisions
   Scenario: a label cannot look like a number
     When the user types "checkpoint create tune --label v@2"
     Then it is a usage error, "usage_wrong"
+
+  Scenario: the everyday verbs need no group, and mean the newest plan that makes sense
+    When the user types "status"
+    Then it succeeds
+    And the answer is that of plan status
+    When the user types "rollback --yes @1"
+    Then it succeeds
+    And in the sandbox "a.txt" reads "one\n"
+    When the user types "resume"
+    Then it succeeds
+    And in the sandbox "a.txt" reads "this\n"
+    When the user types "resume"
+    Then it is refused with "no_plan_suits"
+    When the user types "rollback --yes tune@3"
+    Then it succeeds
+    When the user types "apply --yes"
+    Then it is refused with "no_plan_suits"
+    When the user types "resume tune"
+    Then it succeeds
+    When the user types "apply --yes"
+    Then it succeeds
+    And in the real folder "a.txt" reads "this\n"
+    When the user types "unapply --yes"
+    Then it succeeds
+    And in the real folder "a.txt" reads "one\n"
+
+  Scenario: without a plan there is nothing to mean
+    Given a project folder
+    When the user types "init"
+    And the user types "apply --yes"
+    Then it is refused with "no_plans_yet"

@@ -61,8 +61,10 @@ NOT_RUN = {"plan correct": "an id is never the same twice; correction.md looks i
 
 @cache
 def commands() -> dict[str, click.Command]:
-    """Every command of the program by its words, in the order of its help."""
-    return dict(_leaves(program, ""))
+    """Every command of the program by its words, in the order of its help; one of a group with the name of that."""
+    found = dict(_leaves(program, ""))
+    grouped = [command for words, command in found.items() if " " in words]
+    return {words: command for words, command in found.items() if " " in words or command not in grouped}
 
 
 def _leaves(group: click.Group, words: str) -> Iterator[tuple[str, click.Command]]:

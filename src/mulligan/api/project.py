@@ -189,6 +189,10 @@ class Project:
         """Return the status of a plan."""
         return self._services.queries.status(self._plan_id(plan), None)
 
+    def newest_for(self, act: str) -> PlanId:
+        """Return the newest plan that an act (`apply`, `unapply`, `resume`, `rollback`) makes sense for, or refuse."""
+        return self._services.queries.newest_for(act)
+
     def plans(self, state: State | None = None, *, limit: int | None = None) -> Listing[PlanLine]:
         """The plans, oldest first; of more than `limit` the newest."""
         return self._services.queries.plans(state, limit)

@@ -29,6 +29,13 @@ _COMMANDS = {
     **dict.fromkeys(("completion", "doctor", "gc", "init", "undo"), "mulligan.cli.commands.project_commands"),
     "run": "mulligan.cli.commands.run_command",
 }
+# Commands of groups that may be called without the name of their group.
+_VERBS = {
+    **dict.fromkeys(
+        ("apply", "cancel", "correct", "diff", "list", "log", "resume", "rollback", "status", "unapply"), "plan"
+    ),
+    "show": "checkpoint",
+}
 # Options that may come before the words of a command.
 _WITH_VALUE = ("--format", "--project", "-c", "--resource", "--name")
 
@@ -37,10 +44,10 @@ class _Program(SuggestingGroup):
     """The top group: its own groups are loaded when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click hands it over
-        return sorted((*_GROUPS, *_COMMANDS))
+        return sorted((*_GROUPS, *_COMMANDS, *_VERBS))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = _GROUPS.get(cmd_name) or _COMMANDS.get(cmd_name)
+        module = _GROUPS.get(_VERBS.get(cmd_name, cmd_name)) or _COMMANDS.get(cmd_name)
         if module is None:
             return None
         group: click.Group = importlib.import_module(module).group
@@ -169,8 +176,10 @@ def _without_command(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _command_name(arguments: Sequence[str]) -> str:
-    """Return the words that name the command, for the envelope."""
+    """Return the words that name the command, for the envelope; always with its group."""
     words = [word for _, word in _words(arguments) if word != "--"]
+    if words and words[0] in _VERBS:
+        return f"{_VERBS[words[0]]} {words[0]}"
     return " ".join(words[: 2 if words[:1] and words[0] in _GROUPS else 1])
 
 

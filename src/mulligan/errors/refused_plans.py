@@ -11,6 +11,13 @@ class PlanNotFound(NotFound):
     hint = Advice(NextStep("plans"), " shows all plans")
 
 
+class NoPlanSuits(NotFound):
+    """No plan is in a state in which the command makes sense."""
+
+    message = "there is no plan to {act}"
+    hint = Advice(NextStep("plans"), " shows all plans and their states")
+
+
 class NoPlansYet(PlanNotFound):
     """The newest plan was asked for, but there are no plans."""
 

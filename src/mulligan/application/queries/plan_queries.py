@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from mulligan.domain.plans.plan import Phase, Plan, ResumedFrom, State
 from mulligan.domain.views.status_view import ExecutionCounts, PlanErrorView
-from mulligan.errors import Advice, NextStep, SnapshotDamaged, SystemFailed
+from mulligan.errors import Advice, NextStep, NoPlanSuits, SnapshotDamaged, SystemFailed
 
 if TYPE_CHECKING:
     from mulligan.application.queries.listing import Listing
@@ -29,6 +29,20 @@ if TYPE_CHECKING:
     from mulligan.ports import Locks, StoredTrees
     from mulligan.rows.database import Database
     from mulligan.rows.transaction import Transaction
+
+_STOPPED = (
+    (Phase.EXECUTE, State.QUEUED),
+    (Phase.EXECUTE, State.PROCESSING),
+    (Phase.EXECUTE, State.ERRORED),
+    (Phase.EXECUTE, State.CONSTRAINED),
+)
+# The states of a plan in which an act makes sense, for who does not say which plan is meant.
+_SUITABLE = {
+    "apply": ((Phase.EXECUTE, State.COMPLETE), (Phase.APPLY, State.CONSTRAINED)),
+    "resume": (*_STOPPED, (Phase.STRATEGIZE, State.COMPLETE), (Phase.APPLY, State.PROCESSING)),
+    "rollback": (*_STOPPED, (Phase.EXECUTE, State.COMPLETE), (Phase.APPLY, State.CONSTRAINED)),
+    "unapply": ((Phase.APPLY, State.APPLIED),),
+}
 
 
 class SandboxView(Struct, frozen=True, kw_only=True):
@@ -106,6 +120,15 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
     database: Database
     locks: Locks
     trees: StoredTrees
+
+    def newest_for(self, act: str) -> PlanId:
+        """Find the newest plan that an act makes sense for; a child plan is never meant."""
+        with self.database.reading() as db:
+            found = db.plans.newest_in(_SUITABLE[act])
+            if found is None:
+                db.plans.resolve("latest")  # refuses where there is no plan at all
+                raise NoPlanSuits(act=act)
+        return found
 
     def plan_id(self, word: str) -> PlanId:
         """Find the plan that a user's word means."""

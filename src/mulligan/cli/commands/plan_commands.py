@@ -12,6 +12,7 @@ from mulligan.cli.answers.status_answer import executed_answer, status_answer
 from mulligan.cli.command_words import in_commands
 from mulligan.cli.commands.command_groups import SuggestingGroup
 from mulligan.cli.commands.declaration import command, everywhere, newest, not_shown
+from mulligan.domain.plans.handle import group_reference
 from mulligan.domain.plans.plan import State
 from mulligan.domain.text.plural import counted
 from mulligan.errors import Advice, PlanNotFound, ProjectNotFound, UsageWrong
@@ -58,7 +59,7 @@ def execute(invocation: Invocation, plan_or_file: str) -> Answer:
 
 
 @command(group, "resume", example="mulligan plan resume upgrade-api", codes=(0, 1, 2, 3, 4, 130))
-@click.argument("plan", metavar="PLAN_ID")
+@click.argument("plan", required=False, metavar="[PLAN_ID]")
 @click.option("--dry-run", is_flag=True, help="Say where it would go on and what it would discard.")
 @click.option("--take-over", is_flag=True, help="Take the plan from a process that hangs; that one is ended.")
 @click.option(
@@ -68,8 +69,10 @@ def execute(invocation: Invocation, plan_or_file: str) -> Answer:
     type=click.Path(path_type=Path),
     help="Continue with an edited plan file; its completed steps must be the same.",
 )
-def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, mended: Path | None) -> Answer:
-    """Go on with a plan that stopped, from its last good restore point.
+def resume(
+    invocation: Invocation, plan: str | None, dry_run: bool, take_over: bool, mended: Path | None
+) -> Answer:
+    """Go on with a plan that stopped, from its last good restore point; the newest such plan unless named.
 
     What an interrupted step left is kept in a pre_rollback checkpoint and discarded; no completed step runs
     twice where a checkpoint follows it. What was cut off is finished or undone first.
@@ -81,10 +84,11 @@ def resume(invocation: Invocation, plan: str, dry_run: bool, take_over: bool, me
                 reason="--dry-run changes nothing: it does not go with --take-over or --plan",
                 hint="leave one of them out",
             )
-        status, preview = project.preview_resume(plan)
+        status, preview = project.preview_resume(plan or project.newest_for("resume"))
         return status_answer(status, None, preview.messages, went_on="would go on")
+    wanted = plan or project.newest_for("resume")
     status, execution = invocation.trusting(
-        project, lambda: project.resume(plan, mended=mended, take_over=take_over)
+        project, lambda: project.resume(wanted, mended=mended, take_over=take_over)
     )
     return executed_answer(status, execution)
 
@@ -217,12 +221,14 @@ def diff(
     example='mulligan plan rollback --dry-run upgrade-api "before release"',
     codes=(0, 1, 2, 3, 130),
 )
-@click.argument("plan", metavar="PLAN_ID")
-@click.argument("checkpoint", metavar="CHECKPOINT_ID")
+@click.argument("plan", metavar="[PLAN_ID]")
+@click.argument("checkpoint", required=False, metavar="CHECKPOINT_ID")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
-def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_run: bool) -> Answer:
-    """Bring a plan back, or forward, to a checkpoint: files, plan state, decisions.
+def rollback(
+    invocation: Invocation, plan: str, checkpoint: str | None, yes: bool, dry_run: bool
+) -> Answer:
+    """Bring a plan back, or forward, to a checkpoint: files, plan state, decisions; the newest plan unless named.
 
     CHECKPOINT_ID is a number (`@3`), the id of a checkpoint or group, a unique prefix of one, a label, `first` or
     `latest`. The current state is kept in a pre_rollback checkpoint, so a rollback can itself be rolled back.
@@ -230,11 +236,12 @@ def rollback(invocation: Invocation, plan: str, checkpoint: str, yes: bool, dry_
     from mulligan.cli.answers.rollback_answer import rollback_answer  # here: no other command shows one
 
     project = invocation.project()
+    named, target = _plan_and_checkpoint(project, plan, checkpoint)
 
     def act(dry: bool) -> Answer:
         if dry:
-            return rollback_answer(project.rollback(plan, checkpoint, dry_run=True))
-        return rollback_answer(invocation.trusting(project, lambda: project.rollback(plan, checkpoint)))
+            return rollback_answer(project.rollback(named, target, dry_run=True))
+        return rollback_answer(invocation.trusting(project, lambda: project.rollback(named, target)))
 
     return invocation.confirmed(act, "Roll back?", dry_run=dry_run, yes=yes)
 
@@ -320,7 +327,7 @@ def correct(
 
 
 @command(group, "apply", example="mulligan plan apply --dry-run upgrade-api", codes=(0, 1, 2, 3, 4, 130))
-@click.argument("plan", metavar="PLAN_ID")
+@click.argument("plan", required=False, metavar="[PLAN_ID]")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
 @click.option("--no-commit", is_flag=True, help="Change the working tree of a git checkout only.")
@@ -335,14 +342,14 @@ def correct(
 )
 def apply(
     invocation: Invocation,
-    plan: str,
+    plan: str | None,
     yes: bool,
     dry_run: bool,
     no_commit: bool,
     message: str | None,
     include: tuple[str, ...],
 ) -> Answer:
-    """Merge the result of a plan into the real resources, all at once or not at all.
+    """Merge the result of a plan into the real resources, all at once or not at all; the newest unless named.
 
     What others changed meanwhile stays; where that and the plan overlap, nothing is changed and the paths are
     listed. What was there is kept in a pre_apply checkpoint, and `plan unapply` takes an apply back.
@@ -350,29 +357,31 @@ def apply(
     from mulligan.cli.answers.apply_answer import apply_answer  # here: no other command needs it
 
     project = invocation.project()
+    wanted = plan or project.newest_for("apply")
 
     def act(dry: bool) -> Answer:
-        done = project.apply(plan, dry_run=dry, commit=not no_commit, message=message, include=include)
+        done = project.apply(wanted, dry_run=dry, commit=not no_commit, message=message, include=include)
         return apply_answer(*done, done_as="applied")
 
     return invocation.confirmed(act, "Apply?", dry_run=dry_run, yes=yes)
 
 
 @command(group, "unapply", example="mulligan plan unapply --yes upgrade-api", codes=(0, 1, 2, 3, 4, 130))
-@click.argument("plan", metavar="PLAN_ID")
+@click.argument("plan", required=False, metavar="[PLAN_ID]")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
-def unapply(invocation: Invocation, plan: str, yes: bool, dry_run: bool) -> Answer:
-    """Take the result of a plan out of the real resources again, all at once or not at all.
+def unapply(invocation: Invocation, plan: str | None, yes: bool, dry_run: bool) -> Answer:
+    """Take the result of a plan out of the real resources again, all or none; the newest unless named.
 
     What others changed since stays; where that and what was applied overlap, nothing is changed.
     """
     from mulligan.cli.answers.apply_answer import apply_answer
 
     project = invocation.project()
+    wanted = plan or project.newest_for("unapply")
 
     def act(dry: bool) -> Answer:
-        return apply_answer(*project.unapply(plan, dry_run=dry), done_as="taken back")
+        return apply_answer(*project.unapply(wanted, dry_run=dry), done_as="taken back")
 
     return invocation.confirmed(act, "Take it back?", dry_run=dry_run, yes=yes)
 
@@ -383,6 +392,15 @@ def unapply(invocation: Invocation, plan: str, yes: bool, dry_run: bool) -> Answ
 def cancel(invocation: Invocation, plan: str, reason: str | None) -> Answer:
     """End a plan for good; a process that works on it is asked to stop first."""
     return status_answer(invocation.project().cancel(plan, reason), None)
+
+
+def _plan_and_checkpoint(project: Project, first: str, second: str | None) -> tuple[str, str]:
+    """Return the plan and the checkpoint that one or two words name: `tune @3`, `tune@3`, `@3`."""
+    if second is not None:
+        return first, second
+    reference = group_reference(first)
+    named = reference.plan if reference else ""
+    return named or project.newest_for("rollback"), first
 
 
 def _project_for(invocation: Invocation, file: Path) -> Project:

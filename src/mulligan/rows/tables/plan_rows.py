@@ -172,6 +172,15 @@ class PlanRepository(RowRepository):
             )
         return self._plan(rows[0])
 
+    def newest_in(self, states: Sequence[tuple[Phase, State]]) -> PlanId | None:
+        """Return the newest plan in one of these states that is not a child; None: there is none."""
+        wanted = " OR ".join(["phase = ? AND state = ?"] * len(states))
+        row = self._db.row(
+            f"SELECT plan_id FROM plans WHERE parent_plan_id IS NULL AND ({wanted}) ORDER BY ordinal DESC LIMIT 1",  # noqa: S608 - marks only
+            tuple(word for pair in states for word in pair),
+        )
+        return PlanId(row["plan_id"]) if row else None
+
     def _meant(self, word: str) -> dict[str, Advice]:
         """Return the hint for a word that names no plan."""
         from mulligan.rows.tables.id_hints import hint_of_other_kind
