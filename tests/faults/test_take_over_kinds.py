@@ -4,6 +4,7 @@ import os
 import signal
 import sqlite3
 import sys
+import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -75,11 +76,29 @@ class Stopped:
         _, status = os.waitpid(self._pid, os.WUNTRACED)
         assert os.WIFSTOPPED(status), said.read_text()
 
+    def leave(self, database: Path) -> None:
+        """Let it go on until it does not have the database locked: another of its threads may have written."""
+        while _is_locked(database):
+            os.kill(self._pid, signal.SIGCONT)
+            time.sleep(0.01)
+            os.kill(self._pid, signal.SIGSTOP)
+            os.waitpid(self._pid, os.WUNTRACED)
+
     def wake(self) -> str:
         """Let it go on to its end; gives how that was."""
         os.kill(self._pid, signal.SIGCONT)
         os.waitpid(self._pid, 0)
         return self._said.read_text()
+
+
+def _is_locked(database: Path) -> bool:
+    with closing(sqlite3.connect(database, timeout=0.2, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return True
+        connection.execute("ROLLBACK")
+        return False
 
 
 @contextmanager
@@ -253,6 +272,7 @@ def test_the_children_of_a_plan_are_taken_with_it(tmp_path: Path) -> None:
     project.create(tmp_path / "plan.yaml")
     first = project_in(tmp_path)
     stopped = Stopped(lambda: first.execute("p"), "after:call.run", looked=False, said=tmp_path / "said")
+    stopped.leave(project.database)
     status, _ = project_in(tmp_path).resume("p", take_over=True)
     assert status.state is State.COMPLETE
     assert (Path(status.sandboxes[0].path) / "made").read_text() == "left\n"

@@ -53,13 +53,19 @@ def _refuse_doubtful(folders: Sequence[str]) -> None:
     limit = time.monotonic() + PATIENCE
     while pids := _doubtful_in(roots):
         if time.monotonic() > limit:
+            pid = _topmost(pids)
             raise ProcessSurvives(
-                pid=pids[0],
-                command=table.command_line(pids[0]),
+                pid=pid,
+                command=table.command_line(pid),
                 reason="is at work in a sandbox, and may be what a killed run left",
-                hint=f"if it is, end it (`kill {pids[0]}`), else let it leave {folders[0]}; then try again",
+                hint=f"if it is, end it (`kill {pid}`), else let it leave {folders[0]}; then try again",
             )
         time.sleep(0.05)
+
+
+def _topmost(pids: Sequence[int]) -> int:
+    """Return a process that no other of these started: the others may be gone in a moment."""
+    return next((pid for pid in pids if not {*table.ancestors(pid)} & ({*pids} - {pid})), pids[0])
 
 
 def _end(find: Callable[[], Iterable[int]]) -> tuple[str, ...]:
