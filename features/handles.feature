@@ -94,9 +94,3 @@ Feature: Short words for plans, checkpoints and decisions
     When the user types "unapply --yes"
     Then it succeeds
     And in the real folder "a.txt" reads "one\n"
-
-  Scenario: without a plan there is nothing to mean
-    Given a project folder
-    When the user types "init"
-    And the user types "apply --yes"
-    Then it is refused with "no_plans_yet"

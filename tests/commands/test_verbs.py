@@ -50,7 +50,11 @@ def test_the_newest_plan_that_suits_is_meant(project: Path) -> None:
 @pytest.mark.parametrize(("words", "act"), [(["unapply", "--yes"], "unapply"), (["resume"], "resume")])
 def test_where_none_suits_it_is_refused(project: Path, words: list[str], act: str) -> None:
     refused = ask(project, *words)
-    assert (refused["exit_code"], refused["error"]["kind"], refused["error"]["act"]) == (3, "no_plan_suits", act)
+    assert (refused["exit_code"], refused["error"]["kind"], refused["error"]["act"]) == (
+        3,
+        "no_plan_suits",
+        act,
+    )
     assert "`mulligan plan list`" in refused["error"]["hint"]
 
 
@@ -71,3 +75,10 @@ def test_a_decision_by_its_step_and_its_correction_by_its_number(project: Path) 
 def test_a_label_cannot_look_like_a_number(project: Path) -> None:
     refused = ask(project, "checkpoint", "create", "tune-it", "--label", "v@2")
     assert (refused["exit_code"], refused["error"]["kind"]) == (2, "usage_wrong")
+
+
+def test_a_plan_without_a_checkpoint_is_not_taken_for_one(project: Path) -> None:
+    refused = ask(project, "rollback", "--yes", "tune-it")
+    assert (refused["exit_code"], refused["error"]["kind"]) == (2, "usage_wrong")
+    assert "`mulligan checkpoint list tune-it`" in refused["error"]["hint"]
+    assert ask(project, "rollback", "--yes", "nothing")["error"]["kind"] == "checkpoint_not_found"

@@ -32,7 +32,8 @@ _COMMANDS = {
 # Commands of groups that may be called without the name of their group.
 _VERBS = {
     **dict.fromkeys(
-        ("apply", "cancel", "correct", "diff", "list", "log", "resume", "rollback", "status", "unapply"), "plan"
+        ("apply", "cancel", "correct", "diff", "list", "log", "resume", "rollback", "status", "unapply"),
+        "plan",
     ),
     "show": "checkpoint",
 }

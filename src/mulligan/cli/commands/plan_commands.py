@@ -15,7 +15,7 @@ from mulligan.cli.commands.declaration import command, everywhere, newest, not_s
 from mulligan.domain.plans.handle import group_reference
 from mulligan.domain.plans.plan import State
 from mulligan.domain.text.plural import counted
-from mulligan.errors import Advice, PlanNotFound, ProjectNotFound, UsageWrong
+from mulligan.errors import Advice, CheckpointNotFound, NextStep, PlanNotFound, ProjectNotFound, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
@@ -225,9 +225,7 @@ def diff(
 @click.argument("checkpoint", required=False, metavar="CHECKPOINT_ID")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
-def rollback(
-    invocation: Invocation, plan: str, checkpoint: str | None, yes: bool, dry_run: bool
-) -> Answer:
+def rollback(invocation: Invocation, plan: str, checkpoint: str | None, yes: bool, dry_run: bool) -> Answer:
     """Bring a plan back, or forward, to a checkpoint: files, plan state, decisions; the newest plan unless named.
 
     CHECKPOINT_ID is a number (`@3`), the id of a checkpoint or group, a unique prefix of one, a label, `first` or
@@ -243,7 +241,13 @@ def rollback(
             return rollback_answer(project.rollback(named, target, dry_run=True))
         return rollback_answer(invocation.trusting(project, lambda: project.rollback(named, target)))
 
-    return invocation.confirmed(act, "Roll back?", dry_run=dry_run, yes=yes)
+    try:
+        return invocation.confirmed(act, "Roll back?", dry_run=dry_run, yes=yes)
+    except CheckpointNotFound:
+        if checkpoint is None and _names_a_plan(project, plan):
+            hint = Advice(NextStep("checkpoints.list", plan=plan), " shows those of the plan")
+            raise UsageWrong(reason="CHECKPOINT_ID is missing", hint=hint) from None
+        raise
 
 
 @command(group, "resolve", example="mulligan plan resolve clash api.txt")
@@ -401,6 +405,14 @@ def _plan_and_checkpoint(project: Project, first: str, second: str | None) -> tu
     reference = group_reference(first)
     named = reference.plan if reference else ""
     return named or project.newest_for("rollback"), first
+
+
+def _names_a_plan(project: Project, word: str) -> bool:
+    try:
+        project.status(word)
+    except PlanNotFound:
+        return False
+    return True
 
 
 def _project_for(invocation: Invocation, file: Path) -> Project:
