@@ -64,7 +64,7 @@ def test_a_command_is_found_wherever_it_stands(tmp_path: Path, words: str, meant
         ("plan list --state compleet", "--state cannot be 'compleet'", "did you mean `complete`? allowed: "),
         ("completion tcsh", "SHELL cannot be 'tcsh'", "allowed: bash, zsh, fish"),
         ("plan list --limit many", "--limit: 'many' is not a whole number from 1 up", "see `mulligan plan"),
-        ("plan rollback", "PLAN_ID is missing", "for example: `mulligan plan rollback --dry-run "),
+        ("plan rollback", "CHECKPOINT_ID is missing", "`mulligan checkpoint list PLAN_ID` shows"),
         (
             "plan cancel",
             "PLAN_ID is missing",

@@ -221,11 +221,13 @@ def diff(
     example='mulligan plan rollback --dry-run upgrade-api "before release"',
     codes=(0, 1, 2, 3, 130),
 )
-@click.argument("plan", metavar="[PLAN_ID]")
+@click.argument("plan", required=False, metavar="[PLAN_ID]")
 @click.argument("checkpoint", required=False, metavar="CHECKPOINT_ID")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
-def rollback(invocation: Invocation, plan: str, checkpoint: str | None, yes: bool, dry_run: bool) -> Answer:
+def rollback(
+    invocation: Invocation, plan: str | None, checkpoint: str | None, yes: bool, dry_run: bool
+) -> Answer:
     """Bring a plan back, or forward, to a checkpoint: files, plan state, decisions; the newest plan unless named.
 
     CHECKPOINT_ID is a number (`@3`), the id of a checkpoint or group, a unique prefix of one, a label, `first` or
@@ -233,6 +235,9 @@ def rollback(invocation: Invocation, plan: str, checkpoint: str | None, yes: boo
     """
     from mulligan.cli.answers.rollback_answer import rollback_answer  # here: no other command shows one
 
+    if plan is None:
+        hint = Advice(NextStep("checkpoints.list", plan=...), " shows the checkpoints of a plan")
+        raise UsageWrong(reason="CHECKPOINT_ID is missing", hint=hint)
     project = invocation.project()
     named, target = _plan_and_checkpoint(project, plan, checkpoint)
 
