@@ -63,7 +63,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def typecheck(session: nox.Session) -> None:
     """Types, strictly."""
-    python(session, "basedpyright")
+    python(session, "basedpyright", "--threads", PROCESSES)
 
 
 @nox.session
@@ -84,8 +84,8 @@ def docs(session: nox.Session) -> None:
 def unit_tests(session: nox.Session) -> None:
     """Pytest: units, contracts, properties, faults, migrations. Arguments go to pytest."""
     report = REPORTS / "pytest.xml"
-    # By files: what the tests of one share is made once, and not once in each process.
-    options = ["-n", WORKERS, "--dist=loadfile", f"--junitxml={report}"]
+    # By files: what the tests of one share is made once, and not once in each process. conftest.py orders them.
+    options = ["-n", WORKERS, "--dist=loadfile", "--no-loadscope-reorder", f"--junitxml={report}"]
     with in_memory() as temporary:
         python(session, "pytest", *options, *session.posargs, env=measured() | temporary)
     refuse_unexplained_skips(session, report)
