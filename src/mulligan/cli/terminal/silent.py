@@ -1,7 +1,7 @@
 """Observers that load nothing: one that shows nothing, and one that waits for something to show."""
 
 from collections.abc import Callable
-from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from mulligan.api.entrance import Unobserved
@@ -24,10 +24,15 @@ class Deferred:
 
     def __init__(self, make: "Callable[[], Live]") -> None:
         self._make = make
+        self._made: Live | None = None
+        self._lock = Lock()  # two threads may be the first
 
-    @cached_property  # it locks: two threads may be the first
+    @property
     def _live(self) -> "Live":
-        return self._make()
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
 
     def event(self, event: "Event") -> None:
         """Show an event."""
@@ -43,5 +48,5 @@ class Deferred:
 
     def close(self) -> None:
         """Leave the terminal as it was."""
-        if "_live" in self.__dict__:
-            self._live.close()
+        if self._made is not None:
+            self._made.close()
