@@ -21,7 +21,7 @@ _NAMESAKES = 10  # plans whose labels are offered where several have the name th
 _ENDED = (State.APPLIED, State.CANCELLED)
 _PLANS = "SELECT plan_id, handle, phase, state FROM plans ORDER BY ordinal DESC LIMIT ?"
 _LATEST = "SELECT plan_id FROM plans WHERE parent_plan_id IS NULL ORDER BY ordinal DESC LIMIT 1"
-_CALLED = "SELECT plan_id FROM plans WHERE handle = ?"
+_CALLED = "SELECT plan_id FROM plans WHERE handle = ? AND handle <> ''"
 _NAMED = "SELECT plan_id FROM plans WHERE name = ? OR plan_id LIKE ? ORDER BY ordinal DESC LIMIT ?"
 _LABELS = """
 SELECT label, MIN(step_index) AS step_index FROM checkpoint_groups

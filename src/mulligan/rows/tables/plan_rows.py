@@ -68,7 +68,8 @@ WHERE plan_id = ? AND before_line > ? ORDER BY before_line LIMIT 1
 _PLANS = "SELECT plans.*, definition_json FROM plans JOIN definitions ON definitions.plan_id = plans.plan_id"
 _GET = f"{_PLANS} WHERE plans.plan_id = ?"
 _BY_PREFIX = f"{_PLANS} WHERE plans.plan_id LIKE ? ORDER BY ordinal LIMIT 10"
-_BY_HANDLE = f"{_PLANS} WHERE handle = ?"
+# Every plan has a handle; what is said of it lets SQLite use the index.
+_BY_HANDLE = f"{_PLANS} WHERE handle = ? AND handle <> ''"
 _BY_NAME = f"{_PLANS} WHERE name = ? ORDER BY ordinal LIMIT 10"
 _LATEST = f"{_PLANS} WHERE parent_plan_id IS NULL ORDER BY ordinal DESC LIMIT 1"
 _LIST = f"{_PLANS} ORDER BY ordinal DESC LIMIT ?"
@@ -81,7 +82,7 @@ WHERE s.parent_plan_id = ? AND p.state <> 'cancelled'
 """
 _COUNTERS = "SELECT seq, groups FROM plans WHERE plan_id = ?"
 _HANDLE = "SELECT handle FROM plans WHERE plan_id = ?"
-_HANDLES_BETWEEN = "SELECT handle FROM plans WHERE handle >= ? AND handle < ?"
+_HANDLES_BETWEEN = "SELECT handle FROM plans WHERE handle >= ? AND handle < ? AND handle <> ''"
 _RAISE_FENCE = "UPDATE plans SET fence = fence + 1 WHERE plan_id = ? RETURNING fence AS number"
 _NAMES = "SELECT DISTINCT name FROM plans ORDER BY name LIMIT 1000"
 

@@ -57,7 +57,7 @@ _OF_STEP = (
 )
 _OF_STEP_IN = """
 SELECT decisions.* FROM decisions JOIN plans USING (plan_id)
-WHERE handle = ? AND step_name = ? AND superseded = 0 ORDER BY decisions.seq LIMIT 10
+WHERE handle = ? AND handle <> '' AND step_name = ? AND superseded = 0 ORDER BY decisions.seq LIMIT 10
 """
 
 
