@@ -84,8 +84,8 @@ def docs(session: nox.Session) -> None:
 def unit_tests(session: nox.Session) -> None:
     """Pytest: units, contracts, properties, faults, migrations. Arguments go to pytest."""
     report = REPORTS / "pytest.xml"
-    # By files: what the tests of one share is made once, and not once in each process. conftest.py orders them.
-    options = ["-n", WORKERS, "--dist=loadfile", "--no-loadscope-reorder", f"--junitxml={report}"]
+    # conftest.py divides the tests by files, so that what those of one share is made once, and orders the files.
+    options = ["-n", WORKERS, "--no-loadscope-reorder", f"--junitxml={report}"]
     with in_memory() as temporary:
         python(session, "pytest", *options, *session.posargs, env=measured() | temporary)
     refuse_unexplained_skips(session, report)
@@ -141,6 +141,19 @@ def report(session: nox.Session) -> None:
 
 
 @nox.session
+def flask(session: nox.Session) -> None:
+    """Thirty commands in the source of flask, typed into tmux, as docs/tutorial-flask.md has them; `-- --write`."""
+    if shutil.which("tmux") is None:
+        if os.geteuid() != 0 or shutil.which("apt-get") is None:
+            session.error("this needs tmux: install it, on Debian with `apt-get install tmux`")
+        session.run("apt-get", "install", "-y", "--no-install-recommends", "tmux", external=True)
+    folder = fresh(BUILD / "flask")
+    source = ["--no-deps", "--no-binary", ":all:", "flask==3.1.2"]
+    python(session, "pip", "download", "--quiet", "--dest", str(folder), *source)
+    python(session, "tests.flask_session.typist", str(folder), *session.posargs)
+
+
+@nox.session
 def filesystems(session: nox.Session) -> None:
     """Trees and sandboxes on xfs, btrfs, tmpfs and one that ignores case; as root, half an hour. `-- xfs` runs one."""
     if os.geteuid() != 0:
@@ -162,7 +175,7 @@ def chaos(session: nox.Session) -> None:
 
 @nox.session
 def integration_tests(session: nox.Session) -> None:
-    """Behave, then Robot Framework, both against the installed program as users have it: not measured."""
+    """Behave, then Robot Framework, which runs the installed program as users have it: not measured."""
     behave, robot = fresh(REPORTS / "behave"), fresh(REPORTS / "robot")
     run_in_parallel = ["--processes", PROCESSES, "--no-pabotlib", "--artifactsinsubfolders"]
     run_in_parallel += ["--ordering", "robot/longest_first.txt"]

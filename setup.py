@@ -9,9 +9,17 @@ from setuptools import Extension, setup
 WALK = Extension(
     "mulligan.adapters.snapshots.scan._walk",
     ["src/mulligan/adapters/snapshots/scan/_walk.c"],
+    depends=["src/mulligan/adapters/snapshots/scan/_patterns.h"],
     extra_compile_args=["-std=gnu11", "-Wall", "-Wextra", "-pthread"],
     extra_link_args=["-pthread"],
     optional=True,
 )
 
-setup(ext_modules=[WALK])
+ENTRIES = Extension(
+    "mulligan.adapters.sandboxes.git.position._entries",
+    ["src/mulligan/adapters/sandboxes/git/position/_entries.c"],
+    extra_compile_args=["-std=gnu11", "-Wall", "-Wextra"],
+    optional=True,
+)
+
+setup(ext_modules=[WALK, ENTRIES])

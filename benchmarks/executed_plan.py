@@ -36,14 +36,16 @@ class ExecutedPlan:
         self.folder = Path(tempfile.mkdtemp(prefix="bench"))
         self.files = [make_tree(self.folder / f"part{n}", files // resources) for n in range(resources)]
         self.plan_file = make_plan(self.folder, resources, kept=50)
-        self.project = mulligan.init(self.folder)
+        self.home = self.folder.with_name(f"{self.folder.name}-home")
+        self.project = mulligan.init(self.folder, home=self.home)
         status = self.project.execute(self.plan_file)
         self.plan = status.plan_id
         self.sandboxes = [Path(sandbox.path) for sandbox in status.sandboxes]
         self.mark = 0
 
     def teardown(self, files: int, resources: int) -> None:
-        shutil.rmtree(self.folder)
+        for folder in (self.folder, self.home):
+            shutil.rmtree(folder)
 
     def change(self, count: int) -> None:
         """Change some files of the sandboxes, to something they never were."""
@@ -63,7 +65,8 @@ class LongHistory:
     def setup(self, checkpoints: int) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="bench"))
         make_tree(self.folder / "part0", 20)
-        self.project = mulligan.init(self.folder)
+        self.home = self.folder.with_name(f"{self.folder.name}-home")
+        self.project = mulligan.init(self.folder, home=self.home)
         status = self.project.execute(make_plan(self.folder, 1, kept=checkpoints))
         self.plan = status.plan_id
         self.changed = Path(status.sandboxes[0].path) / "changed"
@@ -72,7 +75,8 @@ class LongHistory:
             self.take()
 
     def teardown(self, checkpoints: int) -> None:
-        shutil.rmtree(self.folder)
+        for folder in (self.folder, self.home):
+            shutil.rmtree(folder)
 
     def take(self) -> None:
         """One more checkpoint, of something new."""

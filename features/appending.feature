@@ -81,7 +81,7 @@ Feature: Appending work to a decision
     And the user types "plan resolve 'in place'"
     And the plan is resumed with ""
     Then it succeeds
-    And the plan is "execute/complete"
+    And the plan is "apply/applied"
     And in the sandbox "text" reads "both"
 
   Scenario: killed in the middle, the same command goes on with it

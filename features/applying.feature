@@ -36,16 +36,41 @@ Feature: Applying a plan
     And no sandbox of the plan is left
     When the plan is rolled back to "first"
     Then it is refused with "plan_already_applied"
-    And the hint says "plan unapply"
+    And the hint says "mulligan unapply"
     When someone makes the real file "code/kept" read "later\n"
     And the plan is taken back
     Then it succeeds
-    And the plan is "apply/cancelled"
+    And the plan is "execute/complete"
     And in the real folder "code/text" reads "ONE\ntwo\nthree\nfour\nfive\nsix\nseven\n"
     And in the real folder "code/gone" reads "gone\n"
     And in the real folder "code/kept" reads "later\n"
     And nothing called "code/new" is in the real folder
     And the real database "app.db" holds "before"
+
+  Scenario: a plan that was taken back is applied again, rolled back and resumed
+    When someone writes "by hand" to "edited" in the sandbox
+    And the sandbox is remembered
+    And the plan is applied
+    Then no sandbox of the plan is left
+    When someone makes the real file "code/text" read "ONE\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n"
+    And the plan is taken back
+    Then the sandbox is as remembered
+    When someone makes the real file "code/text" read "ONE\ntwo\nthree\nVIER\nfive\nsix\nseven\n"
+    And the plan is applied
+    Then it succeeds
+    And in the real folder "code/text" reads "ONE\ntwo\nthree\nVIER\nfive\nsix\nSEVEN\n"
+    And in the real folder "code/edited" reads "by hand"
+    And the real database "app.db" holds "before, plan"
+    When the plan is taken back
+    And the plan is rolled back to "first"
+    Then it succeeds
+    And the plan is "execute/queued"
+    When the plan is executed on
+    Then it succeeds
+    When the plan is applied
+    Then in the real folder "code/text" reads "ONE\ntwo\nthree\nVIER\nfive\nsix\nSEVEN\n"
+    And nothing called "code/edited" is in the real folder
+    And the real database "app.db" holds "before, plan"
 
   Scenario: a conflict changes nothing, and the plan is applied once it is mended
     When someone makes the real file "code/text" read "one\ntwo\nthree\nfour\nfive\nsix\nsieben\n"
@@ -111,4 +136,29 @@ Feature: Applying a plan
     When the plan is taken back
     Then it succeeds
     And in the real folder "app/text" reads "ONE\ntwo\nthree\nfour\nfive\nsix\nseven\n"
-    And in "app" git says "Revert "commit"" of "log -1 --format=%s"
+    And in "app" git says "1" of "rev-list --count HEAD"
+    And in "app" git says "-one +ONE" of "diff -U0 --no-prefix"
+    When the plan is applied
+    Then it succeeds
+    And in "app" git says "commit" of "log -1 --format=%s"
+    And in "app" git says "-one +ONE" of "diff -U0 --no-prefix"
+
+  Scenario: another branch than the plan began on is a question of its own
+    Given a project folder
+      | path        | content |
+      | app/text    | one\n   |
+    And "app" is a git checkout with one commit
+    And a plan "commit"
+      """
+      resources: {app: {type: git-checkout, location: app}}
+      steps: [{run: echo two >> text}]
+      """
+    And the plan was executed
+    When git does "switch -q -c other" in "app"
+    And the plan is applied
+    Then it is refused with "branch_differs"
+    And the hint says "--onto-branch"
+    And in the real folder "app/text" reads "one\n"
+    When the user types "apply --yes --onto-branch commit"
+    Then it succeeds
+    And in the real folder "app/text" reads "one\ntwo\n"

@@ -21,7 +21,8 @@ Feature: Confinement
     And the log tells "was stopped"
 
   Scenario: what the user lists can be written
-    Given a plan "listed"
+    Given the environment says MULLIGAN_HOME="../homes"
+    And a plan "listed"
       """
       config: {sandbox.writable: ["~"]}
       steps:
@@ -38,11 +39,11 @@ Feature: Confinement
   Scenario: the real folder and the project home stay as they are
     Given a plan "hostile"
       """
-      config: {sandbox.isolate: required}
+      config: {sandbox.isolate: required, sandbox.at: own-path}
       steps:
         - name: project
           tool: shell
-          args: {command: "cd ../../../..; for f in real .mulligan/mulligan.db; do ! rm -f $f && ! sh -c \"echo x >> $f\" || exit 1; done"}
+          args: {command: "cd ../../..; for f in $REAL/real mulligan.db; do ! rm -f $f && ! sh -c \"echo x >> $f\" || exit 1; done"}
       """
     And the real folder is remembered
     When the plan is executed

@@ -180,7 +180,7 @@ Feature: Correction
     Then it is refused with "nothing_to_choose"
 
   Scenario: what cannot be undone is told before it is gone past, and what can be is undone
-    Given the real file ".mulligan/tools.py"
+    Given the tools of the project
       """
       import os
       from pathlib import Path

@@ -35,7 +35,7 @@ Feature: What a correction refuses
     When the user types "plan correct --yes --mode revert --guidance g"
     Then it is a usage error, "usage_wrong"
     When the user types "plan correct --yes --guidance g 01ZZZZZZ"
-    Then it is a usage error, "usage_wrong"
+    Then it is refused with "decision_not_found"
     When the user types "plan correct --yes --mode revert 01ZZZZZZ"
     Then it is a usage error, "usage_wrong"
     When the user types "plan diff --correction 01ZZZZZZ"

@@ -127,7 +127,7 @@ Feature: Steps that fail
     Given a project folder
     And a plan "stopped"
       """
-      config: {sandbox.isolate: off, sandbox.checkpoint.auto-create-on: <triggers>}
+      config: {sandbox.isolate: off, sandbox.at: own-path, sandbox.checkpoint.auto-create-on: <triggers>}
       steps:
         - {name: one, tool: write_file, args: {path: one, content: "1"}}
         - name: break

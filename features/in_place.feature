@@ -62,7 +62,7 @@ Feature: Working in place
       | path  | content    |
       | a.txt | old\ntry\n |
 
-  Scenario: what the user does between two runs is kept before it is put away
+  Scenario: what the user does between two runs counts, and is kept
     Given a plan "mine"
       """
       config: {sandbox.strategy: in_place}
@@ -75,10 +75,8 @@ Feature: Working in place
     And someone mends the cause
     And the plan is executed on
     Then it succeeds
-    And it went on from step 0 and discarded something
-    And what was discarded holds
-      | path  | content |
-      | a.txt | by hand |
+    And the edited paths are "a.txt"
+    And in the real folder "a.txt" reads "by hand"
 
   Scenario: a killed run goes on in the real folder
     Given a plan "cut"
@@ -96,15 +94,17 @@ Feature: Working in place
     And in the real folder "a.txt" reads "old\nhalf\n"
     And nothing called "mess" is in the real folder
 
-  Scenario: one plan at a time works in place on a location, until it is applied or cancelled
+  Scenario: a plan file with steps left to run holds its folder, until it has run or is cancelled
     Given a plan "first"
       """
       resources: {docs: {type: fs-directory, location: docs, strategy: in_place}}
       steps:
         - {name: edit, tool: write_file, args: {path: b.txt, content: "first\n"}}
+        - {name: wait, tool: shell, args: {command: "exit 3"}}
       """
-    And the plan was executed
-    And a plan "second"
+    When the plan is executed
+    Then it fails with "step_failed"
+    Given a plan "second"
       """
       resources: {all: {type: fs-directory, location: ., strategy: in_place}}
       steps:
@@ -112,7 +112,7 @@ Feature: Working in place
       """
     When the plan is executed
     Then it is refused with "location_taken"
-    And the hint says "mulligan plan cancel"
+    And the hint says "mulligan cancel"
     And in the real folder "docs/b.txt" reads "first\n"
     When the user types "plan cancel first"
     And the plan is executed on
@@ -144,5 +144,4 @@ Feature: Working in place
     When that rollback is itself rolled back
     Then it succeeds
     And git stands on "other"
-    When the plan is cancelled
-    Then it succeeds
+    And the plan is "apply/applied"

@@ -81,7 +81,7 @@ Feature: Runs that are cut off
     And the plan is being executed and holds
     When its process gets <signal>
     Then it is interrupted
-    And the hint says "plan resume"
+    And the hint says "mulligan resume"
     And the process noted as "held" is ended
     And the plan is "execute/queued"
     And the steps are done, pending

@@ -1,12 +1,12 @@
 Feature: Tools of the user's own
-  Functions with @mulligan.tool in .mulligan/tools.py or in a package: trusted once per content, and what they do
+  Functions with @mulligan.tool in the tools.py of the project home or in a package: trusted once per content, and what they do
   outside the sandboxes is undone by their own undo, newest first.
 
   Background:
     Given a project folder
       | path  | content |
       | a.txt | one\n   |
-    And the real file ".mulligan/tools.py"
+    And the tools of the project
       """
       import os
       from pathlib import Path
@@ -300,7 +300,7 @@ Feature: Tools of the user's own
 
   Scenario: a record of trust that came with a stranger's folder counts for nothing
     Given the tools are trusted
-    When the project folder is copied and used in its place
+    When the project home is copied and used in its place
     And the user types "tool list"
     Then it is done with a warning
     And a message says "is not trusted yet"

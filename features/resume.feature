@@ -43,7 +43,7 @@ Feature: Going on with a plan that stopped
       """
     When the plan is resumed with "--plan changed.yaml"
     Then it is refused with "plan_file_differs"
-    And the error says "step 0"
+    And the error says "step 1"
     And nothing has changed
     Given a plan file "shorter.yaml" with the same name
       """
@@ -72,7 +72,7 @@ Feature: Going on with a plan that stopped
     And how everything stands is remembered
     When the plan is resumed with "--dry-run"
     Then it succeeds
-    And a message says "at step 1 (two)"
+    And a message says "at step 2 (two)"
     And a message says "1 path, would be kept in a checkpoint and discarded"
     And a message says "run again, because no checkpoint follows them: two"
     And it would continue from step 1

@@ -275,7 +275,7 @@ Feature: Retention
     And the plan is rolled back to "latest"
     Then it succeeds
     And it does to the path what was shown
-    And afterwards the plan is at step 4 with 3 live groups
+    And afterwards the plan is complete, at step 4 with 3 live groups
     And every checkpoint can be restored
 
   Scenario: fifty groups are kept unless told otherwise

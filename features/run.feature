@@ -25,22 +25,32 @@ Feature: One command with a way back
     Then it succeeds
     And in the real folder "a.txt" reads "one\ntwo\n"
     When the user types "undo --yes"
-    Then it is refused with "plan_already_applied"
-    And the hint says "mulligan plan unapply"
+    Then it succeeds
+    And in the real folder "a.txt" reads "one\n"
 
   Scenario: a command that fails says how, and leaves nothing but a checkpoint
     Given a project folder
       | path  | content |
       | a.txt | one\n   |
     When the user types "run --apply -- sh -c 'echo mess > a.txt; exit 5'"
-    Then it fails with "step_failed"
+    Then it ends with 5 and "step_failed"
     And the command ended with exit status 5
     And its facts are
       | fact        | value |
       | exit_status | 5     |
-    And the hint says "mulligan plan diff"
+    And the hint says "mulligan diff"
     And in the sandbox "a.txt" reads "one\n"
     And in the real folder "a.txt" reads "one\n"
+
+  Scenario: what a command printed stays with the plan
+    Given a project folder
+      | path  | content |
+      | a.txt | one\n   |
+    When the user types "run -- sh -c 'echo said; echo why >&2; exit 5'"
+    Then it ends with 5 and "step_failed"
+    When the user types "show sh --output"
+    Then it succeeds
+    And step 0 printed "said\n" and complained "why\n"
 
   Scenario: a command in place changes the real folder, and undo brings it back
     Given a project folder

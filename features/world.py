@@ -1,4 +1,4 @@
-"""The World: a project folder of its own, and the installed program driven in processes of its own."""
+"""The World: a project folder of its own, and the program driven in processes of its own."""
 
 import json
 import os
@@ -11,13 +11,20 @@ from typing import Any
 
 from trees import Tree, tree_of
 
+from tests.support.forked_program import run_program
+
 PROGRAM = str(Path(sys.executable).with_name("mulligan"))
 PATIENCE = 30  # seconds until something that must happen is given up on
 
+_FILL = (
+    "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('INSERT INTO t VALUES (1)'); c.commit()"
+)
 # What steps of plans can call besides the usual commands. They write outside the sandbox, so that what they
 # tell survives every rollback.
 _COMMANDS = {
     "tally": 'echo "$1" >> "$NOTES/tally"',
+    "note": 'echo "$@" >> "$NOTES/noted"',
+    "fill": f'exec {sys.executable} -c "{_FILL}" "$1"',
     "hold": 'echo $$ > "$NOTES/held"; while [ ! -e "$NOTES/released" ]; do sleep 0.02; done',
     "record": f'exec {sys.executable} {Path(__file__).with_name("trees.py")} "$PWD" "$NOTES/tree $1"',
 }
@@ -34,10 +41,12 @@ class World:
         self.notes = root / "notes"
         self.variables: dict[str, str] = {}
         self.options: list[str] = []
+        self.under: list[str] = []  # the command under which the program runs, if any
         self.code = 0
         self.answer: dict[str, Any] = {}
         self.plan = ""  # what commands call the plan: its name
         self.running: subprocess.Popen[bytes] | None = None
+        self.others: subprocess.Popen[bytes] | None = None  # a program of the user's
         self.kept: dict[str, Any] = {}  # what a scenario remembers by name
         self._read: dict[object, Any] = {}  # what was read since the last command that may have changed it
         for folder in (self.folder, self.plans, self.notes, root / "home", root / "bin"):
@@ -55,21 +64,38 @@ class World:
         around = {name: value for name, value in os.environ.items() if name == "TMPDIR"}
         path = f"{self.root / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         own = {"HOME": str(self.root / "home"), "PATH": path, "LANG": "C.UTF-8", "NOTES": str(self.notes)}
-        own["MULLIGAN_SANDBOX_WRITABLE"] = str(self.notes)
+        own |= {"PROJECT": str(self.folder), "MULLIGAN_SANDBOX_WRITABLE": str(self.notes)}
+        own["REAL"] = str(self.folder)
         return around | own | self.variables
+
+    @property
+    def home(self) -> Path:
+        """The home of the project, which is made if there is none."""
+        link = self.folder / ".mulligan" / "home.json"
+        if not link.exists():
+            subprocess.run(
+                [PROGRAM, "init"], cwd=self.folder, env=self.environment, capture_output=True, check=True
+            )
+        return Path(json.loads(link.read_text())["home"])
 
     def run(self, *words: str) -> dict[str, Any]:
         """Run one command to its end; keeps and gives its answer."""
         self._read = {}
-        done = subprocess.run(
-            [PROGRAM, "--format", "json", *self.options, *words],
-            cwd=self.folder,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PATIENCE * 4,
-            check=False,
-        )
+        command = ["--format", "json", *self.options, *words]
+        if self.under:
+            done = subprocess.run(
+                [*self.under, PROGRAM, *command],
+                cwd=self.folder,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=PATIENCE * 4,
+                check=False,
+            )
+        else:
+            done = run_program(
+                command, folder=self.folder, environment=self.environment, timeout=PATIENCE * 4
+            )
         return self._take(done.returncode, done.stdout, done.stderr)
 
     def say(self, line: str) -> dict[str, Any]:
@@ -80,7 +106,7 @@ class World:
         """Start a command and go on once its plan waits in a `hold`."""
         (self.notes / "held").unlink(missing_ok=True)
         self.running = subprocess.Popen(
-            [PROGRAM, "--format", "json", *self.options, *words],
+            [*self.under, PROGRAM, "--format", "json", *self.options, *words],
             cwd=self.folder,
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -120,9 +146,10 @@ class World:
     def close(self) -> None:
         """End what is still running."""
         self.release()
-        if self.running is not None:
-            self.running.kill()
-            self.running.communicate()
+        for process in (self.running, self.others):
+            if process is not None:
+                process.kill()
+                process.communicate()
 
     # --- what it says --------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ A Plan Is Applied And Taken Back
     Should Be Equal    ${content}    plan\n
     It Should Be Refused    plan_already_applied    plan    rollback    --yes    shown    first
     ${answer}=    Document    plan    unapply    --yes    shown
-    Should Be Equal    ${answer}[data][state]    cancelled
+    Should Be Equal    ${answer}[data][phase]/${answer}[data][state]    execute/complete
     ${found}=    Tree Of    ${FOLDER}/docs
     Should Be Equal    ${found}    ${before}
     Rows Should Be    ${{[1]}}
@@ -81,6 +81,17 @@ On A Terminal It Shows, Asks, And Does What It Is Told
     Should Be Equal    ${found}    ${before}
     ${ended}=    Answer On A Terminal    y    plan    apply    shown
     Should Be Equal As Integers    ${ended.code}    0
+    Rows Should Be    ${{[1, 2]}}
+
+Two Plans That Are Applied At Once Wait For Each Other
+    Document    run    --name    other    --    sh    -c    echo other > other.txt
+    ${first}    ${second}=    Run Behind Another    apply --yes other    apply    --yes    shown
+    Should Be Equal As Integers    ${first.code}    0
+    Should Be Equal As Integers    ${second.code}    0
+    Should Contain    ${second.stdout}    waiting for other
+    ${other}=    Get File    ${FOLDER}/other.txt
+    ${shown}=    Get File    ${FOLDER}/docs/b.txt
+    Should Be Equal    ${other}${shown}    other\nplan\n
     Rows Should Be    ${{[1, 2]}}
 
 

@@ -33,7 +33,8 @@ One Checkpoint Is Shown By Any Of Its Names
 
 A Checkpoint's Files Are Restored Into A New Folder
     ${real}=    Make A Copy Of The Real Tree
-    ${target}=    Set Variable    ${PLAN}[sandboxes][0][path]/../../../../../restored
+    ${folder}=    Project Folder
+    ${target}=    Set Variable    ${folder}/../restored
     ${list}=    Document    checkpoint    list    tour
     ${answer}=    Document    checkpoint    restore    ${list}[data][checkpoints][0][checkpoint_id]    --to    ${target}
     ${found}=    Tree Of    ${target}
@@ -67,7 +68,7 @@ A Labelled Checkpoint Is Taken By Hand
     ${status}=    Document    plan    status    tour
     Should Be Equal    ${status}[data][last_checkpoint_id]    ${answer}[data][checkpoint_id]
     ${again}=    Document    checkpoint    create    tour    --label    by hand
-    Should Contain    ${again}[messages][0]    refer to each by its id
+    Should Contain    ${again}[messages][0]    name each by its number
     ${answer}=    It Should Be Refused    ambiguous    checkpoint    show    by hand
     Document    checkpoint    create    tour    --label    latest    code=2
 
@@ -83,5 +84,6 @@ Superseded Checkpoints Are Listed Only On Request
 
 *** Keywords ***
 Make A Copy Of The Real Tree
-    ${tree}=    Tree Of    ${PLAN}[sandboxes][0][path]/../../../..
+    ${folder}=    Project Folder
+    ${tree}=    Tree Of    ${folder}
     RETURN    ${tree}

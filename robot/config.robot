@@ -10,7 +10,7 @@ Every Setting Is Listed With Its Origin
     ${answer}=    Document    config    list
     ${found}=    Evaluate    {s["key"]: s["origin"] for s in $answer["data"]["settings"]}
     FOR    ${key}    IN    sandbox.checkpoint.auto-create-on    sandbox.checkpoint.max-checkpoints-per-plan
-    ...    sandbox.strategy    sandbox.cleanup    sandbox.include-ignored    sandbox.isolate    sandbox.writable
+    ...    sandbox.strategy    sandbox.cleanup    sandbox.include-ignored    sandbox.at    sandbox.isolate    sandbox.writable
     ...    core.database.url    core.format    plan.max-parallel
         Dictionary Should Contain Key    ${found}    ${key}
         Should Be Equal    ${found}[${key}]    default
@@ -33,6 +33,15 @@ A Setting Is Set, Got And Unset
     Should Be Equal    ${answer}[data][key]    sandbox.checkpoint.max-checkpoints-per-plan
     Should Be Equal As Integers    ${answer}[data][value]    7
 
+An Entry That Is Added To A List Leaves The Others
+    ${default}=    Document    config    get    sandbox.writable
+    Document    config    set    --add    sandbox.writable    ~/.agent
+    ${answer}=    Document    config    get    sandbox.writable
+    Should Be Equal    ${answer}[data][value]    ${{ [*$default["data"]["value"], "~/.agent"] }}
+    Document    config    set    --remove    sandbox.writable    ~/.agent
+    ${answer}=    Document    config    get    sandbox.writable
+    Should Be Equal    ${answer}[data][value]    ${default}[data][value]
+
 Unknown Keys And Bad Values Are Refused
     ${answer}=    It Should Be A Usage Error    setting_unknown    config    set    sandbox.clenup    manual
     Should Contain    ${answer}[error][hint]    sandbox.cleanup
@@ -44,7 +53,8 @@ Unknown Keys And Bad Values Are Refused
     Should Be Equal    ${answer}[data][origin]    default
 
 A File Of Settings That Is Broken Is Named With Its Line
-    Append To File    ${FOLDER}/.mulligan/config.toml    \nnonsense = = 1\n
+    ${home}=    Project Home
+    Append To File    ${home}/config.toml    \nnonsense = = 1\n
     ${answer}=    It Should Be A Usage Error    settings_file_invalid    plan    list
     Should Contain    ${answer}[error][message]    config.toml
 

@@ -53,7 +53,6 @@ Without A Terminal And Without Yes It Refuses, And A Dry Run Changes Nothing
     ${found}=    Tree Of    ${PLAN}[sandboxes][0][path]
     Should Be Equal    ${found}    ${before}
     It Should Be A Usage Error    usage_wrong    plan    correct    --mode    revert    ${decision}
-    It Should Be A Usage Error    usage_wrong    plan    correct    --guidance    g    ${decision}
     It Should Be A Usage Error    usage_wrong    plan    correct    --mode    append    ${decision}
     It Should Be Refused    nothing_to_choose    plan    correct    --mode    append    --guidance    g    --choose
     ...    that    --yes    ${decision}
@@ -62,7 +61,7 @@ On A Terminal It Shows, Asks, And Does What It Is Told
     ${decision}=    The Newest Decision
     ${ended}=    Answer On A Terminal    n    plan    correct    --mode    revert    --guidance    g    ${decision}
     Should Be Equal As Integers    ${ended.code}    3
-    Should Contain    ${ended.stdout}    to be superseded: Which?
+    Should Contain    ${ended.stdout}    to be left behind: Which?
     Should Contain    ${ended.stdout}    [y/N]
     ${ended}=    Answer On A Terminal    y    plan    correct    --mode    revert    --guidance    g    ${decision}
     Should Be Equal As Integers    ${ended.code}    0

@@ -7,8 +7,8 @@ Suite Teardown      Remove Project Folder
 
 *** Test Cases ***
 Every Command Explains Itself
-    FOR    ${line}    IN    run    undo    init    plan create    plan execute    plan status    plan list    plan log    plan resume    plan tree    plan diff
-    ...    plan rollback    plan correct    plan cancel    plan apply    plan unapply    plan resolve    completion    checkpoint list    checkpoint show    checkpoint diff
+    FOR    ${line}    IN    log    undo    redo    init    plan create    plan execute    plan status    plan list    plan log    plan resume    plan tree    plan diff
+    ...    plan rollback    plan correct    plan cancel    plan apply    plan unapply    plan resolve    plan accept    plan answer    completion    checkpoint list    checkpoint show    checkpoint diff
     ...    checkpoint create    checkpoint verify    checkpoint restore    checkpoint prune    checkpoint delete
     ...    gc    doctor    config list    config get    config set    config unset    tool list    tool show    tool trust
         @{words}=    Split String    ${line}
@@ -19,6 +19,14 @@ Every Command Explains Itself
         Should Match Regexp    ${ended.stdout}    Exit codes:\n +0 +done\n
         Should Match Regexp    ${ended.stdout}    (?m)^ +2 +wrong usage
         Should Contain    ${ended.stdout}    --format
+    END
+
+Commands That Run Another One Explain Their Own Exit Codes
+    FOR    ${line}    IN    run    shell
+        ${ended}=    Run    ${line}    --help
+        Should Be Equal As Integers    ${ended.code}    0
+        Should Match Regexp    ${ended.stdout}    Example:\n +mulligan ${line}
+        Should Match Regexp    ${ended.stdout}    Exit codes:\n +0 +done\n +125 .*\n +126 .*\n +127 .*
     END
 
 Help Has Its Short Name Everywhere
@@ -32,7 +40,7 @@ Help Has Its Short Name Everywhere
 
 The Groups List Their Commands
     ${ended}=    Run    --help
-    FOR    ${word}    IN    checkpoint    config    gc    init    plan    run    tool    undo
+    FOR    ${word}    IN    checkpoint    config    gc    init    plan    redo    run    tool    undo
         Should Match Regexp    ${ended.stdout}    (?m)^ +${word} +\\S
     END
     ${ended}=    Run    --version

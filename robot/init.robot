@@ -1,6 +1,7 @@
 *** Settings ***
 Documentation       A project is a folder with a project home; commands find the nearest one upwards.
 Resource            program.resource
+Library             library/Databases.py
 Test Setup          Make Project Folder
 Test Teardown       Remove Project Folder
 
@@ -12,6 +13,7 @@ Init Makes A Project, Once
     Should Be Equal    ${answer}[data][project]    ${folder}
     File Should Exist    ${answer}[data][database]
     File Should Exist    ${folder}/.mulligan/.gitignore
+    Directory Should Exist    ${answer}[data][home]
     ${again}=    Document    init
     Should Be Equal    ${again}[data][database]    ${answer}[data][database]
     ${other}=    Document    init    docs
@@ -27,6 +29,40 @@ Without A Project Commands Are Refused
     END
     ${folder}=    Project Folder
     Directory Should Not Exist    ${folder}/.mulligan
+
+A Command That Fails Makes No Project
+    ${folder}=    Project Folder
+    ${before}=    List Directory    ${folder}
+    ${typo}=    Write Plan    typo    name: typo\nsteps:\n- {name: x, tool: shel, args: {command: ls}}\n
+    FOR    ${code}    ${line}    IN
+    ...    2    plan execute ${typo}
+    ...    2    plan create nothing.yaml
+    ...    125    run --resource nowhere -- true
+    ...    125    -c sandbox.at=nowhere run -- true
+    ...    3    apply --yes
+        @{words}=    Split String    ${line}
+        Document    @{words}    code=${code}
+    END
+    ${after}=    List Directory    ${folder}
+    Should Be Equal    ${after}    ${before}
+    Directory Should Be Empty    ${folder}/../home
+
+A Project Of An Earlier Version Goes On, And One Of A Later Version Is Left Alone
+    ${folder}=    Unpack An Earlier Project
+    Document    plan    rollback    --yes    tree    first
+    ${answer}=    Document    resume    tree
+    ${sandbox}=    Set Variable    ${answer}[data][sandboxes][0][path]
+    ${text}=    Get File    ${sandbox}/a.txt
+    Should Be Equal    ${text}    one\ntwo\n
+    Document    doctor
+    ${home}=    Project Home
+    Run Sql    ${home}/mulligan.db    UPDATE schema_version SET version \= version + 1
+    ${answer}=    It Should Be Refused    database_too_new    list
+    Should Not Contain    ${answer}[error][hint]    disk
+    Run Sql    ${home}/mulligan.db    UPDATE schema_version SET version \= version - 2
+    ${answer}=    Document    list    code=1
+    Should Be Equal    ${answer}[error][kind]    database_unusable
+    Should Not Contain    ${answer}[error][hint]    disk
 
 A Project Is Found From Below, By Option And By Environment
     ${folder}=    Project Folder

@@ -11,7 +11,7 @@ Ctrl-C Leaves A Plan That Can Go On
     ${ended}=    Interrupt    SIGINT    plan    execute    ${file}
     Should Be Equal As Integers    ${ended.code}    130
     Should Contain    ${ended.stderr}    error: interrupted
-    Should Match Regexp    ${ended.stderr}    hint: .*mulligan plan resume
+    Should Match Regexp    ${ended.stderr}    hint: .*mulligan resume
     ${status}=    Document    plan    status
     Should Be Equal    ${status}[data][phase]/${status}[data][state]    execute/queued
 
@@ -35,3 +35,15 @@ A Cancelled Plan Is Over
     It Should Be Refused    plan_cancelled    checkpoint    create    tour    --label    late
     ${answer}=    Document    plan    list    --state    cancelled
     Length Should Be    ${answer}[data][plans]    1
+
+A Plan That Is Cancelled While It Runs Names No Way To Go On
+    ${file}=    Plan File    holding
+    ${ran}    ${cancelled}=    Run While Another Runs    plan execute ${file}    cancel    holding
+    Should Be Equal As Integers    ${ran.code}    130
+    Should Be Equal As Integers    ${cancelled.code}    0
+    ${status}=    Run    status    holding
+    FOR    ${ended}    IN    ${ran}    ${cancelled}    ${status}
+        Should Contain    ${ended.stdout}${ended.stderr}    cancelled
+        Should Not Match Regexp    ${ended.stdout}${ended.stderr}    mulligan (plan )?(resume|undo|rollback)
+    END
+    It Should Be Refused    plan_cancelled    resume    holding

@@ -7,7 +7,8 @@ Test Teardown       Remove Project Folder
 
 *** Test Cases ***
 A Rollback Gives The Exact Tree Of The Checkpoint
-    ${real}=    Tree Of    ${PLAN}[sandboxes][0][path]/../../../..
+    ${folder}=    Project Folder
+    ${real}=    Tree Of    ${folder}
     ${sandbox}=    Set Variable    ${PLAN}[sandboxes][0][path]
     ${after}=    Tree Of    ${sandbox}
     ${answer}=    Document    plan    rollback    --yes    tour    first
@@ -57,7 +58,7 @@ Without A Terminal And Without Yes It Refuses And Says What To Do
     ${found}=    Tree Of    ${PLAN}[sandboxes][0][path]
     Should Be Equal    ${found}    ${before}
     ${answer}=    Document    plan    rollback    tour    code=2
-    Should Contain    ${answer}[error][message]    CHECKPOINT_ID
+    Should Contain    ${answer}[error][message]    CHECKPOINT
 
 On A Terminal It Shows, Asks, And Does What It Is Told
     ${before}=    Tree Of    ${PLAN}[sandboxes][0][path]

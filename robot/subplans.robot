@@ -20,7 +20,7 @@ Children Come Together And Are Seen
     ${parents}=    Evaluate    [plan["parent_plan_id"] for plan in $list["data"]["plans"]]
     Should Be Equal    ${parents}    ${{[None, $answer["data"]["plan_id"], $answer["data"]["plan_id"]]}}
     ${shown}=    Run    plan    tree    parts
-    Should Contain    ${shown.stdout}    plan first, execute/complete
+    Should Contain    ${shown.stdout}    plan first, complete (parts.first)
     It Should Be Refused    plan_is_child    plan    cancel    first
     It Should Be Refused    plan_not_ready    plan    apply    --yes    first
 

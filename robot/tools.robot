@@ -80,7 +80,7 @@ Trust Is Asked For On A Terminal And Needs Yes Without One
     ${answer}=    Document    tool    trust
     Should Have Fields    ${answer}[data]    path    sha256    tools
     Document    tool    show    publish
-    Write File    .mulligan/tools.py    import mulligan
+    Write Home File    tools.py    import mulligan
     It Should Be Refused    tools_untrusted    tool    show    publish
 
 A Plan Asks For Trust On A Terminal And Runs Then
@@ -108,7 +108,8 @@ What Cannot Be Undone Is Listed Before The Question
     List Should Contain Value    ${types}    tool_undone
 
 Without A Tools File There Is Nothing To Trust
-    Remove File    ${FOLDER}/.mulligan/tools.py
+    ${home}=    Project Home
+    Remove File    ${home}/tools.py
     It Should Be Refused    not_found    tool    trust    --yes
     ${answer}=    Document    tool    list
     Should Be Equal    ${answer}[data][tools_file][status]    missing
@@ -119,4 +120,4 @@ A Project With Tools Of Its Own
     ${folder}=    Make Project Folder
     Set Suite Variable    ${FOLDER}    ${folder}
     Document    init
-    Write File    .mulligan/tools.py    ${TOOLS}
+    Write Home File    tools.py    ${TOOLS}

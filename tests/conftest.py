@@ -2,7 +2,10 @@
 
 import gc
 import os
+import posix
+import shutil
 import signal
+import tempfile
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
@@ -10,6 +13,8 @@ from pathlib import Path
 import pytest
 from coverage import Coverage
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from tests.support.long_run import LONGER
 from tests.support.page_examples import ExampleProject
@@ -28,38 +33,94 @@ settings.load_profile("deterministic" if LONGER == 1 else "search")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Tests never touch the homes or the settings of the user who runs them. The homes are on the disk of what tests make:
+# what is moved there is renamed.
+_HOMES = tempfile.mkdtemp(prefix="mulligan-homes-")
+os.environ["MULLIGAN_HOME"] = _HOMES
+_SETTINGS = tempfile.mkdtemp(prefix="mulligan-settings-")
+Path(_SETTINGS).chmod(0o755)  # some tests become another user
+os.environ["XDG_CONFIG_HOME"] = _SETTINGS
+
+
+def pytest_unconfigure() -> None:
+    """Remove the homes of all projects that tests made."""
+    for folder, _, _ in os.walk(_HOMES):
+        Path(folder).chmod(0o700)  # plans make folders that not even their owner may change
+    for made in (_HOMES, _SETTINGS):
+        shutil.rmtree(made, ignore_errors=True)
+
+
 pytest.register_assert_rewrite("tests.faults.chaos", "tests.faults.syscall_trials", "tests.faults.trials")
 
 LONGEST_FIRST = Path(__file__).with_name("longest_first.txt").read_text("utf-8").split()
-# Tests whose processes are measured too: these take three times as long to start then.
-WITH_PROCESSES = ("tests/commands/", "tests/unit/")
 # Tests that are not measured at all, because loops take twice as long then, and what they run others run too.
 UNMEASURED = (
     "tests/faults/test_apply_cut_off",
     "tests/faults/test_boundaries",
     "tests/faults/test_databases",
+    "tests/faults/test_paths_cut_off",
     "tests/faults/test_saves",
     "tests/faults/test_syscalls",
+    "tests/faults/test_undo_cut_off",
     "tests/properties/",
     "tests/sweeps/",
     "tests/test_",
 )
 
 
+_VARIABLES = ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
+_MEASURING = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+
+
 @pytest.fixture(scope="module", autouse=True)
 def measured_code(request: pytest.FixtureRequest) -> Generator[None]:
-    """Let what these tests run be measured, if coverage is, or not."""
-    here = request.node.nodeid
-    measured = Coverage.current() if here.startswith(UNMEASURED) else None
+    """Let what these tests run be measured, if coverage is, or not; what their processes run is not."""
+    measured = Coverage.current() if request.node.nodeid.startswith(UNMEASURED) else None
     if measured is not None:
         measured.stop()
     with pytest.MonkeyPatch.context() as patch:
-        if not here.startswith(WITH_PROCESSES):
-            for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"):
-                patch.delenv(name, raising=False)
+        for name in _VARIABLES:
+            patch.delenv(name, raising=False)
         yield
     if measured is not None:
         measured.start()
+
+
+@pytest.fixture(autouse=True)
+def measured_processes(request: pytest.FixtureRequest) -> Generator[None]:
+    """Let processes of the tests that are marked be measured, if coverage is: these run what no other tests run.
+
+    Each of them takes three times as long then, so few tests are marked.
+    """
+    if request.node.get_closest_marker("processes_measured") is None:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in _MEASURING.items():
+            patch.setenv(name, value)
+        yield
+
+
+# Files whose tests share one undisturbed run of all commands, which takes longer than most of their tests.
+ONE_AFTER_THE_OTHER = {
+    "tests/faults/test_boundaries.py",
+    "tests/faults/test_paths_cut_off.py",
+    "tests/faults/test_undo_cut_off.py",
+}
+
+
+class SharedFiles(LoadFileScheduling):
+    """Files for the processes of a run, each whole; those that share what is costly go to one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return "tests/faults" if file in ONE_AFTER_THE_OTHER else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    """Divide the tests by files."""
+    return SharedFiles(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -74,11 +135,20 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+_MEASUREMENT = Coverage.current()  # none while it is stopped, so it is looked for here
+
+
 def _leave_unmeasured() -> None:
-    """Do not let a fork save, when it ends, all that the process of the tests recorded before it: a megabyte each."""
-    if (measured := Coverage.current()) is not None:
-        measured.stop()
-        measured.save = lambda: None  # os._exit, which coverage replaced, calls this very object
+    """Do not let a fork save, when it ends, all that the process of the tests recorded before it: a megabyte each.
+
+    A program that it becomes is measured if the variables that it is given say so. Coverage replaced os.exec* with
+    functions that always add them.
+    """
+    if _MEASUREMENT is not None:
+        if Coverage.current() is _MEASUREMENT:
+            _MEASUREMENT.stop()
+        _MEASUREMENT.save = lambda: None  # os._exit, which coverage replaced, calls this very object
+        os.execv, os.execve = posix.execv, posix.execve
 
 
 os.register_at_fork(after_in_child=_leave_unmeasured)

@@ -31,13 +31,13 @@ from tests.support.page_walks import DOCS, WALKED, walk
 HINT = "run `python -m tests.reference_pages` and look at the difference"
 _PART = "<!-- {name}: written by `python -m tests.reference_pages` -->\n"
 _END = "<!-- end -->\n"
-_EVERYWHERE = {"format", "project", "settings", "help"}
+_EVERYWHERE = {"format", "project", "settings", "ids", "no_pager", "verbose", "help"}
 
 # Facts that an error is given as one mapping, so that the code does not show their names.
 BESIDES = {
     "plan_file_invalid": {"nearest"},
     "setting_invalid": {"nearest"},
-    "step_failed": {"checkpoint", "errno", "exit_status", "stopped_write", "tool"},
+    "step_failed": {"checkpoint", "errno", "exit_status", "started", "stopped_write", "tool"},
 }
 
 _CHILD = "{name: %s, steps: [{tool: edit_file, args: {path: api.txt, old: v1, new: %s}}]}"
@@ -45,18 +45,26 @@ _IN_CONFLICT = (
     "printf 'name: clash\\nsteps:\\n - {name: parts, subplans: {plans: ["
     + ", ".join((_CHILD % ("mine", "v2"), _CHILD % ("yours", "v3")))
     + "]}}\\n' > clash.yaml; mulligan plan execute clash.yaml || true; "
-    "for file in .mulligan/sandboxes/*/workspace/api.txt; do echo mended > $file; done"
+    "for file in ~/.local/state/mulligan/*/sandboxes/*/workspace/api.txt; do echo mended > $file; done"
 )
 
 # What the example in a command's help needs to have been done before it.
 BEFORE = {
-    "tool trust": "echo 'import mulligan' > .mulligan/tools.py; mulligan tool trust --yes",
+    "plan accept": "mulligan plan rollback --yes upgrade-api draft",
+    "plan answer": "printf 'name: greeting\\nsteps: [{decision: {question: Which?}}]\\n' > greeting.yaml; "
+    "mulligan plan execute greeting.yaml || true",
+    "tool trust": "echo 'import mulligan' > $(dirname ~/.local/state/mulligan/*/project.json)/tools.py; "
+    "mulligan tool trust --yes",
     "plan resolve": _IN_CONFLICT,
+    "project import": "mulligan project export saved.mulligan; mkdir -p other",
     "plan resume": "mulligan plan rollback --yes upgrade-api draft",
     "plan unapply": "mulligan plan apply --yes upgrade-api",
+    "redo": "mulligan undo --yes",
 }
 # Examples that name what is different each time.
-NOT_RUN = {"plan correct": "an id is never the same twice; correction.md looks it up"}
+NOT_RUN = {
+    "shell": "it needs a terminal",
+}
 
 
 @cache
@@ -111,7 +119,7 @@ def _command_section(words: str, command: click.Command) -> str:
 def _spelled(option: click.Option) -> str:
     value = "" if option.is_flag else f" {option.metavar or _values(option)}"
     needed = ", required" if option.required else ""
-    return ", ".join(f"`{name}{value}`" for name in option.opts) + needed
+    return ", ".join(f"`{name}{value}`" for name in (*option.opts, *option.secondary_opts)) + needed
 
 
 def _values(option: click.Option) -> str:

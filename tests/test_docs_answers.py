@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from mulligan.domain.plans.event import EventType
 from tests.commands.program import ask
 from tests.reference_pages import commands
 from tests.support.answer_shapes import Field, differences, never_seen, sections, shapes, shapes_of_commands
+from tests.support.homes import home_of
 from tests.support.page_examples import PROJECT
 
 # Fields that nothing in this version gives a value.
@@ -21,13 +23,19 @@ ALWAYS_NULL: set[str] = set()
 
 FILES = {
     **PROJECT,
+    "labelled.yaml": """\
+name: labelled
+steps:
+  - {name: one, tool: write_file, args: {path: labelled, content: one}, checkpoint: halfway}
+  - {name: two, tool: write_file, args: {path: labelled, content: two}}
+""",
     "several.yaml": """\
 name: several
 resources: {texts: {type: fs-directory, location: texts}, images: {type: fs-directory, location: images}}
 config: {max_checkpoints_per_plan: 4}
 steps:
   - {tool: write_file, args: {path: a.txt, content: changed}}
-  - {tool: shell, resource: images, args: {command: mkdir new; mv old renamed; echo oh > b.txt; sleep 100 &}}
+  - {tool: shell, resource: images, args: {command: mkdir new; mv old renamed; echo oh > b.txt; ln -s b c; sleep 9 &}}
   - {tool: python, args: {function: "helper:help"}}
 """,
     "texts/helper.py": "def help(context):\n    context.log('some words')\n",
@@ -66,6 +74,11 @@ rollback_policy: {on_failure: keep}
 steps:
   - {name: bad, tool: shell, args: {command: "echo mess > mess; false"}}
 """,
+    "asking.yaml": """\
+name: asking
+steps:
+  - {name: which, decision: {question: Which?, alternatives: [this, that]}}
+""",
     "clash.yaml": """\
 name: clash
 resources: {texts: {type: fs-directory, location: texts}}
@@ -98,6 +111,12 @@ def publish(context, page: str):
 # Every command at least once, one after the other in one project; those that must fail with their exit code.
 RUNS = """
 completion bash
+projects
+projects prune --dry-run
+project export ../saved.mulligan --force
+project import ../saved.mulligan ../imported
+projects
+help plan apply
 tool list
 tool trust --yes
 tool show publish
@@ -127,8 +146,20 @@ plan diff --correction {correction}
 plan report --html report.html
 plan report --html report.html                              # 3
 plan tree
+list draft
+list --recursive draft
+show draft api.txt
+show draft .
+restore --dry-run --from draft api.txt
+restore --yes --from draft api.txt
+restore --yes --from latest api.txt
+undo --yes
+restore --yes --delete @1 nothing                            # 3
+restore --sandbox --yes --from first api.txt
 plan execute several.yaml
 plan diff several
+list several@-1 images
+show several@-1 images/c
 plan log several
 checkpoint list several
 checkpoint show latest
@@ -138,7 +169,15 @@ plan status failing
 -c sandbox.checkpoint.auto-create-on=[] plan execute keeping.yaml   # 1
 plan resume --dry-run keeping
 plan resume keeping                                         # 1
+plan accept failing --at @4
+run --on failing -- true
+plan log failing
+plan rollback --yes failing @3
 plan resume failing --plan mended.yaml
+plan execute asking.yaml                                    # 4
+plan list --waiting
+plan answer asking other                                    # 3
+plan answer asking that
 plan log failing
 plan execute clash.yaml                                     # 4
 plan status mine
@@ -160,6 +199,11 @@ plan apply --yes latest
 plan status latest
 plan unapply --yes latest
 plan log latest
+plan execute versioned.yaml
+plan apply --yes latest
+undo --yes latest
+redo --yes
+plan unapply --yes latest
 plan execute meeting.yaml
 plan execute later.yaml
 plan apply --yes later
@@ -185,19 +229,49 @@ plan log upgrade-api
 gc --dry-run
 gc
 doctor
+forget --dry-run texts/a.txt
+forget --yes texts/a.txt
+forget --yes texts                                          # 3
+plan log several
+plan rm --dry-run several
+plan rm --yes several meeting
 config list
 config get max_checkpoints_per_plan
 config set sandbox.strategie auto                           # 2
 config set sandbox.strategy copy                            # 2
 config set sandbox.cleanup manual
 config unset sandbox.cleanup
+config set --add sandbox.exclude *.log
+config set --remove sandbox.exclude *.log
+config set --global --add sandbox.strategy auto             # 2
+config unset --global sandbox.hide
 run --name quick -- sh -c "echo more >> api.txt"
 undo                                                        # 3
 undo --yes
-undo --yes                                                  # 3
-run -- sh -c "exit 3"                                       # 1
-run -- no-such-program                                      # 1
-run --apply -- sh -c "echo more >> api.txt"
+redo --yes
+redo --yes                                                  # 3
+undo --dry-run quick
+log
+log quick
+log --limit 1
+run --name real --in-place -- sh -c "echo more >> api.txt"
+undo --yes real
+redo --yes
+diff 1
+undo 99999                                                  # 3
+run -- sh -c "exit 3"                                       # 3
+run -- no-such-program                                      # 127
+show quick --output
+show quick --output --step nothing                          # 3
+shell                                                       # 125
+-c sandbox.checkpoint.auto-create-on=[] plan execute labelled.yaml
+undo --yes labelled
+run --name merged --apply -- sh -c "echo merged > merged.txt"
+undo --dry-run merged
+run --in-place -- sh -c "echo other > merged.txt"
+undo --yes merged                                           # 4
+undo --yes
+undo --yes merged
 plan execute texts/helper.py                                # 2
 plan frobnicate                                             # 2
 -c no=1 gc                                                  # 2
@@ -261,8 +335,10 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> _Answers:
     ):
         subprocess.run(["git", *words.split()], cwd=folder / "checkout", check=True)
     answers = _Answers(folder)
+    shutil.rmtree(folder.with_name("imported"), ignore_errors=True)
+    folder.with_name("imported").mkdir()
     answers.ask("init", 0)
-    (folder / ".mulligan" / "tools.py").write_text(TOOLS)
+    (home_of(folder) / "tools.py").write_text(TOOLS)
     for line in RUNS.strip().splitlines():
         words, _, code = line.partition("#")
         answers.ask(words, int(code or 0))
@@ -273,7 +349,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> _Answers:
 
 
 def _damage(folder: Path) -> None:
-    for pack in (folder / ".mulligan" / "store" / "packs").glob("*"):
+    for pack in (home_of(folder) / "store" / "packs").glob("*"):
         data = bytearray(pack.read_bytes())
         data[len(data) // 4] ^= 0xFF
         pack.chmod(0o600)
@@ -283,7 +359,9 @@ def _damage(folder: Path) -> None:
 def test_every_command_is_told_and_was_asked(answers: _Answers) -> None:
     """A new command gets a row and a shape in `json.md`, and a line in RUNS."""
     assert sorted(shapes_of_commands()) == sorted(commands())
-    assert sorted(answers.run) == sorted(commands())
+    assert sorted({*answers.run, "shell"}) == sorted(commands()), (
+        "which is refused where a document is asked for"
+    )
 
 
 def test_answers_have_the_fields_that_are_told_and_no_others(answers: _Answers) -> None:

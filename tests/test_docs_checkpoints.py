@@ -6,7 +6,14 @@ import pytest
 
 from mulligan.application.queries.checkpoint_queries import CheckpointView
 from mulligan.config.registry import SETTINGS
-from mulligan.domain.checkpoints.retention import GroupSummary, plan_retention
+from mulligan.domain.checkpoints.retention import (
+    CURRENT,
+    TURNABLE,
+    UNDOABLE,
+    UNFINISHED,
+    GroupSummary,
+    plan_retention,
+)
 from mulligan.domain.plans.trigger import TRIGGERS, CheckpointType, trigger_words
 from mulligan.domain.text.ids import GroupId
 from tests.reference_pages import kinds, made_errors
@@ -24,7 +31,13 @@ ROOMS = (
 )
 ELSEWHERE = {
     *("tool_failed", "not_built_yet", "resource_unsuitable"),
-    *("apply_conflicted", "apply_under_way", "location_changed", "nothing_applied"),  # apply.md
+    *(
+        "apply_conflicted",
+        "apply_under_way",
+        "branch_differs",
+        "location_changed",
+        "nothing_applied",
+    ),  # apply.md
 }
 
 
@@ -73,9 +86,10 @@ def test_every_reason_to_stay_is_told() -> None:
             labelled=name == "c",
             between_steps=name == "d",
         )
-        for name in "abcdefg"
+        for name in "abcdefghij"
     ]
-    verdict = plan_retention(groups, limit=7, needed=frozenset({GroupId("e")}))
+    needed = {GroupId("e"): UNFINISHED, GroupId("g"): TURNABLE, GroupId("h"): CURRENT, GroupId("i"): UNDOABLE}
+    verdict = plan_retention(groups, limit=10, needed=needed)
     reasons = {kept.reason for kept in verdict.keep}
     assert len(reasons) == len(groups)
     assert {reason for reason in reasons if f"`{reason}`" not in _section("Retention")} == set()

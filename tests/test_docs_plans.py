@@ -10,6 +10,7 @@ from mulligan.adapters.tools.toolbox import LocalToolbox
 from mulligan.domain.resources.resource import Resource, ResourceType
 from mulligan.errors import PlanFileInvalid
 from mulligan.planfile import read_plan_file
+from tests.support.homes import home_of
 from tests.support.page_examples import REFERENCE, ExampleProject
 
 _PLAN = re.compile(r"^```yaml\n(?P<plan>name: (?P<name>[^\n]+)\n.*?)^```", re.MULTILINE | re.DOTALL)
@@ -53,7 +54,7 @@ def test_the_plans_on_the_pages_run(plan: str, example_project: ExampleProject) 
     (project.folder / "steps.py").write_text(_fence("tools.md", "python", "def summarize"))
     (project.folder / "plan.yaml").write_text(plan)
     printed = project.succeed("mulligan plan execute plan.yaml")
-    assert "is execute/complete" in printed
+    assert ": complete\n" in printed
 
 
 @pytest.mark.parametrize("page", ["plan-file.md", "tools.md", "sandbox.md", "subplans.md"])
@@ -91,7 +92,7 @@ def _known_keys(text: str, folder: Path) -> set[str]:
 
 
 def test_a_file_of_settings_is_taken_as_it_is_shown(example_project: ExampleProject) -> None:
-    (example_project.folder / ".mulligan" / "config.toml").write_text(
+    (home_of(example_project.folder) / "config.toml").write_text(
         _fence("configuration.md", "toml", "auto-create-on")
     )
     printed = example_project.succeed("mulligan config list")

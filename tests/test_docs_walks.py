@@ -20,3 +20,9 @@ def test_a_page_can_be_followed_from_top_to_bottom(page: Path, tmp_path: Path) -
 def test_a_command_that_is_not_run_says_why(page: Path) -> None:
     for example in examples_of(page):
         assert example.not_run is None or len(example.not_run.split()) > 2, example
+
+
+@pytest.mark.parametrize("page", WALKED[:2], ids=lambda page: page.name)
+def test_a_new_user_sees_the_first_apply_within_a_hundred_lines(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    assert lines.index("$ mulligan apply") < 100

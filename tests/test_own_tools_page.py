@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mulligan
+from tests.support.homes import home_of
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "tools.md"
 
@@ -60,7 +61,7 @@ def test_the_example_publishes_and_takes_down(
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     project = mulligan.init(tmp_path)
     tools = example("python", "import json").replace("http://localhost:8080", address)
-    (tmp_path / ".mulligan" / "tools.py").write_text(tools)
+    (home_of(tmp_path) / "tools.py").write_text(tools)
     (tmp_path / "plan.yaml").write_text(example("yaml", "# a plan that publishes"))
     assert [tool.name for tool in project.tools.trust().tools] == ["publish", "count_words"]
     assert project.execute(tmp_path / "plan.yaml").state == "complete"

@@ -12,7 +12,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "mulligan"
-EXTENSION = f"mulligan/adapters/snapshots/scan/_walk{sysconfig.get_config_var('EXT_SUFFIX')}"
+EXTENSIONS = {
+    f"mulligan/adapters/{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    for name in ("snapshots/scan/_walk", "sandboxes/git/position/_entries")
+}
 
 
 def build_wheel(folder: Path, **variables: str) -> Path:
@@ -90,12 +93,12 @@ def test_the_wheel_holds_every_file_of_the_package_and_what_was_built_from_c(whe
         if file.is_file() and "__pycache__" not in file.parts and file.suffix != ".so"
     }
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    assert packed == files | {EXTENSION}
+    assert packed == files | EXTENSIONS
 
 
-def test_without_a_compiler_everything_is_there_but_the_extension(tmp_path):
+def test_without_a_compiler_everything_is_there_but_the_extensions(tmp_path):
     with zipfile.ZipFile(build_wheel(tmp_path, CC="/nonexistent/cc")) as archive:
-        assert EXTENSION not in archive.namelist()
+        assert EXTENSIONS.isdisjoint(archive.namelist())
         archive.extractall(tmp_path / "installed")
     ask = "from mulligan.adapters.snapshots.scan import c_walk; print(c_walk.__file__, c_walk.walk, c_walk.why_not)"
     told = subprocess.run(

@@ -12,6 +12,7 @@ import pytest
 
 import mulligan
 from tests.reference_pages import commands
+from tests.support.homes import home_of
 
 PLAN = """
 name: small
@@ -22,45 +23,66 @@ steps:
 
 
 NAMES = """
-Application CheckpointView Checkpoints Configuration Corrected Diagnosis Diff Event Execution ExportedFolder Listing
-MulliganError PlanLine PlanProgress PlanStatus Project Pruning Resource ResumePreview Rollback Session State StepContext
-SweepReport Timeline Tools TreeNode Verification directory errors git init open sqlite tool
+Application CheckpointView Checkpoints Configuration Corrected Diagnosis Diff EntryView Event Execution Exported
+ExportedFolder Listing MulliganError PathRestores PlanHistory PlanLine PlanProgress PlanRemoval PlanStatus Project
+ProjectList PrunedProjects Pruning Purge Resource ResumePreview Rollback Session State StepContext StoredPath
+SweepReport Tools TreeListing TreeNode Undone Verification directory errors git import_project init open projects
+prune_projects sqlite tool
 """
 
 # What programs call, with the names they may give.
 SIGNATURES = {
     "open": "path",
-    "init": "path",
+    "init": "path home fresh",
+    "projects": "",
+    "prune_projects": "dry_run",
+    "import_project": "file path home",
+    "Project.export": "self file force",
     "git": "location in_place from_revision",
     "directory": "location in_place",
     "sqlite": "location create",
     "Project.create": "self file",
     "Project.execute": "self plan",
     "Project.run": "self plan",
-    "Project.resume": "self plan mended take_over",
+    "Project.resume": "self plan corrected take_over start",
     "Project.session": "self name resources description config on_failure resume take_over",
     "Project.status": "self plan",
-    "Project.plans": "self state limit",
+    "Project.plans": "self state limit waiting",
     "Project.log": "self plan limit after",
-    "Project.timeline": "self plan limit",
+    "Project.history": "self plan limit",
+    "Project.timeline": "self limit",
+    "Project.entry": "self number",
+    "Project.diff_of_entry": "self number binary hidden paths folder",
     "Project.progress": "self plan",
     "Project.changes": "self",
     "Project.tree": "self plan superseded",
-    "Project.diff": "self plan old new binary",
+    "Project.diff": "self plan old new binary hidden paths folder",
     "Project.report": "self plan words",
-    "Project.correct": "self decision guidance mode choose mended execute dry_run",
+    "Project.correct": "self decision guidance mode choose corrected execute dry_run",
     "Project.rollback": "self plan checkpoint dry_run",
-    "Project.undo": "self plan dry_run",
+    "Project.accept": "self plan at",
+    "Project.answer": "self plan choice rationale",
+    "Project.run_command": "self words resource folder name keep on streams",
+    "Project.undo": "self what dry_run onto_branch",
+    "Project.redo": "self number dry_run onto_branch",
     "Project.resolve": "self plan paths",
-    "Project.apply": "self plan dry_run commit message include",
-    "Project.unapply": "self plan dry_run",
+    "Project.apply": "self plan dry_run commit message include onto_branch",
+    "Project.unapply": "self plan dry_run onto_branch",
     "Project.cancel": "self plan reason",
+    "Project.list_tree": "self checkpoint path recursive",
+    "Project.read_path": "self checkpoint path",
+    "Project.copy_path": "self checkpoint path write",
+    "Project.stored_path": "self checkpoint path",
+    "Project.restore_paths": "self paths checkpoint entry sandbox plan delete dry_run",
+    "Project.remove_plan": "self plan more dry_run",
+    "Project.forget": "self paths dry_run",
     "Project.doctor": "self",
     "Project.gc": "self dry_run",
     "Session.step": "self name",
     "Session.path": "self resource",
     "Session.done": "self step",
     "Session.record_decision": "self question chosen alternatives rationale metadata",
+    "Session.ask": "self question alternatives",
     "Session.checkpoint": "self label metadata",
     "Session.log": "self message",
     "Session.rollback": "self checkpoint",
@@ -69,8 +91,14 @@ SIGNATURES = {
 # Where a command is reached whose words are no path to its method.
 ELSEWHERE = {
     "init": "init",
+    "projects": "projects",
+    "project export": "Project.export",
+    "project import": "import_project",
     "run": "Project.run_command",
+    "shell": "Project.run_command",
     "plan list": "Project.plans",
+    "plan rm": "Project.remove_plan",
+    "restore": "Project.restore_paths",
     **{f"checkpoint {verb}": f"Checkpoints.{verb}" for verb in ("list", "show", "create", "verify", "prune")},
     **{f"checkpoint {verb}": f"Checkpoints.{verb}" for verb in ("delete", "restore", "diff")},
     **{f"config {verb}": f"Configuration.{verb}" for verb in ("list", "get", "set", "unset")},
@@ -78,7 +106,7 @@ ELSEWHERE = {
 }
 
 
-FOR_SHELLS = {"completion"}  # no program has a use for it
+FOR_SHELLS = {"completion", "help"}  # no program has a use for them
 
 
 def public(path: str) -> Any:
@@ -161,7 +189,7 @@ def publish(context: mulligan.StepContext, title: str) -> str:
 
 def test_a_program_trusts_its_tools_and_undoes_them(tmp_path: Path) -> None:
     project = mulligan.init(tmp_path)
-    (tmp_path / ".mulligan" / "tools.py").write_text(TOOLS)
+    (home_of(tmp_path) / "tools.py").write_text(TOOLS)
     (tmp_path / "plan.yaml").write_text("name: p\nsteps: [{name: s, tool: publish, args: {title: one}}]\n")
     with pytest.raises(mulligan.errors.ToolsUntrusted):
         project.execute(tmp_path / "plan.yaml")

@@ -27,6 +27,7 @@ _WORK_FILES = {
     "executor": 1_000,
     "history": 10_000,  # groups
     "children": 10_000,
+    "real-path": 0,
 }
 _ALWAYS = "git"  # the measure of all others
 _FIRST_RUNS = 3
@@ -121,6 +122,7 @@ class Comparison:
             )
             self._works.append(measure(bench))
             shutil.rmtree(place)
+            bench.clear_homes()
 
     def _files_of(self, work: str) -> int:
         return min(_WORK_FILES[work], self._options.largest_work or _WORK_FILES[work])

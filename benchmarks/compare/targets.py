@@ -131,6 +131,13 @@ TARGETS: tuple[Target, ...] = (
         at_most=1,
     ),
     Target(
+        work="second plan on a git checkout, 100k files: time to its first step",
+        against="cp -a of the checkout",
+        ours="second-plan.mulligan@100000",
+        theirs="second-plan.cp -a@100000",
+        faster=20,
+    ),
+    Target(
         work="plan rollback of 15 paths as a process, 10k files",
         against="git reset --hard, git clean -fd",
         ours="rollback.mulligan@10000",
@@ -157,6 +164,20 @@ TARGETS: tuple[Target, ...] = (
         ours="history.checkpoint, one pruned, 10,000 kept",
         theirs="history.checkpoint, one pruned, 1,000 kept",
         at_most=1.5,  # flat, but for what two runs may differ by
+    ),
+    Target(
+        work="run of one shell step, sandbox at the real path",
+        against="sandbox at its own path",
+        ours="real-path.run of one step at the real path",
+        theirs="real-path.run of one step at its own path",
+        at_most=1.1,
+    ),
+    Target(
+        work="one more shell step, sandbox at the real path",
+        against="sandbox at its own path",
+        ours="real-path.step at the real path",
+        theirs="real-path.step at its own path",
+        at_most=1.2,
     ),
     Target(
         work="plan status --format json as a process",

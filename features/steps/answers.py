@@ -14,6 +14,11 @@ def _(context, kind):
     ended(context.world, 1, kind)
 
 
+@then('it ends with {code:d} and "{kind}"')
+def _(context, code, kind):
+    ended(context.world, code, kind)
+
+
 @then('it is a usage error, "{kind}"')
 def _(context, kind):
     ended(context.world, 2, kind)

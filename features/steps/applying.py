@@ -41,7 +41,7 @@ def _(context):
 @then("no sandbox of the plan is left")
 def _(context):
     assert context.world.status()["sandboxes"] == []
-    assert not list((context.world.folder / ".mulligan" / "sandboxes").glob("*/*"))
+    assert not list((context.world.home / "sandboxes").glob("*/*"))
 
 
 @when('someone makes the real file "{path}" read "{content}"')

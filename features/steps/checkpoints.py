@@ -127,7 +127,7 @@ def _(context, label, name, value):
 
 @when("someone puts the store back")
 def _(context):
-    packs = context.world.folder / ".mulligan" / "store" / "packs"
+    packs = context.world.home / "store" / "packs"
     packs.unlink()
     (context.world.notes / "packs").rename(packs)
     (context.world.notes / "mended").touch()

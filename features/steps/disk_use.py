@@ -6,7 +6,7 @@ from trees import tree_of
 
 def store_size(world):
     """What the packs of the project take."""
-    return sum(path.stat().st_size for path in (world.folder / ".mulligan" / "store" / "packs").iterdir())
+    return sum(path.stat().st_size for path in (world.home / "store" / "packs").iterdir())
 
 
 @given("the size of the store is remembered")

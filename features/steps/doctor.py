@@ -13,7 +13,7 @@ def _(context):
 def _(context, plan):
     (text,) = context.world.data["waiting"]
     assert plan in text, text
-    assert "plan resume" in text, text
+    assert "mulligan resume" in text, text
 
 
 @given("a folder is left over among the sandboxes")
@@ -40,7 +40,7 @@ def _(context, area):
 
 @when("the database is overwritten with nonsense")
 def _(context):
-    home = context.world.folder / ".mulligan"
+    home = context.world.home
     for name in ("mulligan.db-wal", "mulligan.db-shm"):
         (home / name).unlink(missing_ok=True)
     (home / "mulligan.db").write_bytes(b"nonsense " * 1000)

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from behave import given, then
+from behave import given, then, when
 from trees import tree_of
 
 _DEFAULTS = ("-c", "init.defaultBranch=main")
@@ -153,3 +153,8 @@ def _(context):
     git_dir = context.world.status()["sandboxes"][0]["git_dir"]
     for checkpoint in context.world.checkpoints():
         assert git(context, git_dir, "cat-file", "-t", checkpoint["sandbox_ref"]).strip() == "commit"
+
+
+@when('git does "{command}" in "{folder}"')
+def _(context, command, folder):
+    git(context, context.world.folder / folder, *command.split())

@@ -146,4 +146,4 @@ def _(context):
     error = context.world.status()["error"]
     assert error["recoverable"] is True
     assert error["message"] == context.world.error["message"]
-    assert "plan resume" in error["hint"]
+    assert "mulligan resume" in error["hint"]

@@ -14,7 +14,7 @@ def {name}(context, who: str):
 
 
 def tools_file(context):
-    return context.world.folder / ".mulligan" / "tools.py"
+    return context.world.home / "tools.py"
 
 
 def outside(context):
@@ -45,12 +45,13 @@ def _(context):
     tools_file(context).chmod(0o666)
 
 
-@when("the project folder is copied and used in its place")
+@when("the project home is copied and used in its place")
 def _(context):
-    copy = context.world.folder.with_name("copy")
-    shutil.copytree(context.world.folder, copy, symlinks=True)
-    shutil.rmtree(context.world.folder)
-    copy.rename(context.world.folder)
+    home = context.world.home
+    copy = home.with_name("copy")
+    shutil.copytree(home, copy, symlinks=True)
+    shutil.rmtree(home)
+    copy.rename(home)
 
 
 @given('an installed package with the tool "{name}"')

@@ -75,7 +75,15 @@ def _(context):
 
 @then("no plan is recorded")
 def _(context):
-    assert context.world.ask("plan", "list")["plans"] == []
+    """Also where nothing was, so that there is no project either."""
+    kept = context.world.code, context.world.answer
+    context.world.run("plan", "list")
+    if context.world.code != 0:
+        assert context.world.error["kind"] == "project_not_found", context.world.told
+        assert not (context.world.folder / ".mulligan").exists()
+    else:
+        assert context.world.data["plans"] == []
+    context.world.code, context.world.answer = kept
 
 
 @then("the counts of the execution are")
@@ -125,3 +133,45 @@ def _drawn(node, depth):
     yield "  " * depth + (f"({text})" if node["superseded"] else text)
     for child in node["children"]:
         yield from _drawn(child, depth + 1)
+
+
+@given("the durations of the steps are remembered")
+def _(context):
+    context.world.kept["durations"] = _durations(context)
+
+
+@then("the durations of the steps are as remembered")
+def _(context):
+    assert _durations(context) == context.world.kept["durations"] != [None, None]
+
+
+def _durations(context):
+    return [step["duration_ms"] for step in context.world.status()["steps"]]
+
+
+@then('it waits for an answer to "{question}" with "{alternatives}"')
+def _(context, question, alternatives):
+    assert context.world.code == 4, context.world.answer
+    assert context.world.answer["error"]["kind"] == "question_open"
+    waiting = context.world.status()["waiting"]
+    assert waiting["reason"] == "question", waiting
+    assert (waiting["question"], ", ".join(waiting["alternatives"])) == (question, alternatives), waiting
+
+
+@then('the plans that wait are "{names}"')
+@then('the plans that wait are ""')
+def _(context, names=""):
+    assert " ".join(plan["handle"] for plan in context.world.data["plans"]) == names
+
+
+@then('the decision "{question}" is "{chosen}" because of "{rationale}"')
+def _(context, question, chosen, rationale):
+    tree = context.world.ask("plan", "tree", context.world.plan)["tree"]
+    assert [question, chosen, rationale] in list(_decisions(tree)), tree
+
+
+def _decisions(node):
+    if node.get("question"):
+        yield [node["question"], node["chosen"], node["rationale"]]
+    for child in node.get("children", []):
+        yield from _decisions(child)

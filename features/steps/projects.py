@@ -52,6 +52,11 @@ def _(context, path):
     context.world.write(path, context.text + "\n")
 
 
+@given("the tools of the project")
+def _(context):
+    (context.world.home / "tools.py").write_text(context.text + "\n")
+
+
 @given("another project folder with the same files")
 def _(context):
     before = context.world
@@ -84,10 +89,11 @@ def _(context, name):
 
 @then("the folder has become a project")
 def _(context):
-    home = context.world.folder / ".mulligan"
+    home, small = context.world.home, context.world.folder / ".mulligan"
     assert (home / "mulligan.db").is_file()
     assert home.stat().st_mode & 0o077 == 0
-    assert (home / ".gitignore").read_text().splitlines()[-1] == "*"
+    assert sorted(path.name for path in small.iterdir()) == [".gitignore", "home.json"]
+    assert (small / ".gitignore").read_text().splitlines()[-1] == "*"
 
 
 @then("the sandbox is the real folder")

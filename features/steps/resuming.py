@@ -56,3 +56,9 @@ def _(context):
     assert process.returncode == -signal.SIGKILL, process.returncode
     process.communicate()
     assert not Path(f"/proc/{context.hung}").exists()
+
+
+@then('the edited paths are "{paths}"')
+@then('the edited paths are ""')
+def _(context, paths=""):
+    assert " ".join(context.world.data["resumed_from"]["edited"]) == paths

@@ -65,8 +65,17 @@ def _(context, decisions, calls):
 
 @then("afterwards the plan is at step {index:d} with {count:d} live groups")
 def _(context, index, count):
+    is_after_return(context, "queued", index, count)
+
+
+@then("afterwards the plan is complete, at step {index:d} with {count:d} live groups")
+def _(context, index, count):
+    is_after_return(context, "complete", index, count)
+
+
+def is_after_return(context, state, index, count):
     after = context.world.data["post_rollback_state"]
-    assert (after["phase"], after["state"]) == ("execute", "queued")
+    assert (after["phase"], after["state"]) == ("execute", state)
     assert (after["step_index"], after["checkpoints_remaining"]) == (index, count), after
     live = {c["group_id"] for c in context.world.checkpoints()}
     assert len(live) == count, live
@@ -89,7 +98,7 @@ def _(context):
 
 @when("the bytes in the snapshot store are damaged")
 def _(context):
-    store = context.world.folder / ".mulligan"
+    store = context.world.home
     damaged = 0
     for file in store.rglob("*"):
         parts = file.relative_to(store).parts

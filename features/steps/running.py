@@ -26,3 +26,10 @@ def _(context, phase, state):
     context.world.plan = "latest"
     status = context.world.status()
     assert (status["phase"], status["state"]) == (phase, state), status
+
+
+@then('step {index:d} printed "{stdout}" and complained "{stderr}"')
+def _(context, index, stdout, stderr):
+    (output,) = (each for each in context.world.data["outputs"] if each["index"] == index)
+    shown = (stdout.replace("\\n", "\n"), stderr.replace("\\n", "\n"))
+    assert (output["stdout"], output["stderr"]) == shown, output

@@ -50,6 +50,12 @@ def _(context):
     assert not context.world.sandbox().exists()
 
 
+@then("the project home holds {count:d} sandbox")
+def _(context, count):
+    found = list((context.world.home / "sandboxes").glob("*/*"))
+    assert len(found) == count, found
+
+
 @given("the sandbox is remembered")
 @when("the sandbox is remembered")
 def _(context):
@@ -81,5 +87,5 @@ def _(context):
 
 @when("someone takes the repository of the checkpoints away")
 def _(context):
-    (repository,) = (context.world.folder / ".mulligan" / "git").glob("*/*")
+    (repository,) = (context.world.home / "git").glob("*/*")
     repository.rename(context.root / "taken")

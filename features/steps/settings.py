@@ -60,4 +60,4 @@ def _(context):
 
 def own_settings(world):
     """Give the bytes of the project's config.toml."""
-    return (world.folder / ".mulligan" / "config.toml").read_bytes()
+    return (world.home / "config.toml").read_bytes()

@@ -10,8 +10,10 @@ import signal
 import stat
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ import yaml
 from robot.api.deco import keyword, library
 
 PROGRAM = str(Path(sys.executable).with_name("mulligan"))
+EARLIER = Path(__file__).parents[2] / "tests" / "migrations" / "earlier_project.tar.gz"
 PATIENCE = 60  # seconds
 
 # A plan that has some of everything; `tour` ends well, `failing` does not.
@@ -89,6 +92,11 @@ class Ended:
     stderr: str
 
 
+def _end_of(process: "subprocess.Popen[bytes]") -> Ended:
+    stdout, stderr = process.communicate(timeout=PATIENCE)
+    return Ended(process.returncode, stdout.decode(), stderr.decode())
+
+
 @library(scope="SUITE")
 class Program:
     """One project folder, and the program run in it."""
@@ -117,6 +125,15 @@ class Program:
         return str(self.folder)
 
     @keyword
+    def unpack_an_earlier_project(self) -> str:
+        """Unpack a project that an earlier version made, with its home inside; gives its folder."""
+        self.make_project_folder()
+        with tarfile.open(EARLIER) as archive:
+            archive.extractall(self.root, filter="tar")
+        self.folder = self.root / "earlier"
+        return str(self.folder)
+
+    @keyword
     def make_git_checkout(self) -> None:
         """Make a project folder that is a git checkout with one commit, and a file that was changed since."""
         self.make_project_folder()
@@ -140,6 +157,17 @@ class Program:
     def project_folder(self) -> str:
         """Give the path of the project folder."""
         return str(self.folder)
+
+    @keyword
+    def project_home(self) -> str:
+        """Give the path of the project's home, where earlier versions had it if it has none."""
+        link = self.folder / ".mulligan" / "home.json"
+        return json.loads(link.read_text())["home"] if link.exists() else str(link.parent)
+
+    @keyword
+    def write_home_file(self, name: str, text: str) -> None:
+        """Put a file into the home of the project."""
+        (Path(self.project_home()) / name).write_text(text)
 
     @keyword
     def remove_project_folder(self) -> None:
@@ -182,13 +210,13 @@ class Program:
     # --- running it ----------------------------------------------------------------------------------------
 
     @keyword
-    def run(self, *words: str, cwd: str | None = None) -> Ended:
-        """Run a command to its end, with its output piped."""
+    def run(self, *words: str, cwd: str | None = None, text: str = "") -> Ended:
+        """Run a command to its end, with its output piped and a text as its input."""
         done = subprocess.run(
             [PROGRAM, *words],
             cwd=cwd or self.folder,
             env=self._environment(),
-            stdin=subprocess.DEVNULL,
+            input=text.encode(),
             capture_output=True,
             timeout=PATIENCE,
             check=False,
@@ -209,8 +237,58 @@ class Program:
         return self._checked(self.run(*words, "--format", "yaml"), yaml.safe_load, code)
 
     @keyword
-    def interrupt(self, number: str, *words: str, marker: str = "started") -> Ended:
+    def interrupt(self, number: str, *words: str) -> Ended:
         """Start a command, wait until its plan made a file in a sandbox, send a signal, give how it ended."""
+        process = self._started(words)
+        process.send_signal(signal.Signals[number])
+        return _end_of(process)
+
+    @keyword
+    def run_while_another_runs(self, other: str, *words: str) -> tuple[Ended, Ended]:
+        """Start a command, run another one once its plan made a file in a sandbox, give how both ended."""
+        first = self._started(other.split())
+        second = self.run(*words)
+        return _end_of(first), second
+
+    @keyword
+    def answer_on_a_terminal(self, answer: str, *words: str) -> Ended:
+        """Run a command on a terminal, type an answer when it asks, give all that the terminal showed."""
+        return self.talk_on_a_terminal([("[y/N]", answer)], *words)
+
+    @keyword
+    def talk_on_a_terminal(self, lines: list[tuple[str, str]], *words: str) -> Ended:
+        """Run a command on a terminal, type each line when its text was shown, give all that the terminal showed."""
+
+        def typing(line: str) -> Callable[[int], object]:
+            return lambda terminal: os.write(terminal, line.encode() + b"\n")
+
+        return self._on_a_terminal([(text, typing(line)) for text, line in lines], words)
+
+    @keyword
+    def run_behind_another(self, other: str, *words: str) -> tuple[Ended, Ended]:
+        """Stop one command while it changes real files; start another on a terminal; let the first go on.
+
+        It goes on as soon as the other says that it waits. Give how both ended, the one that waited last.
+        """
+        first = subprocess.Popen(
+            [PROGRAM, *other.split()],
+            cwd=self.folder,
+            env=self._environment() | {"MULLIGAN_FAULT": "before:restore.place:1:SIGSTOP"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        os.waitpid(first.pid, os.WUNTRACED)
+        try:
+            second = self._on_a_terminal(
+                [("waiting for", lambda _terminal: first.send_signal(signal.SIGCONT))], words
+            )
+        finally:
+            first.send_signal(signal.SIGCONT)
+        return _end_of(first), second
+
+    def _started(self, words: Sequence[str], marker: str = "started") -> "subprocess.Popen[bytes]":
+        """Start a command, and wait until its plan made a file in a sandbox."""
         process = subprocess.Popen(
             [PROGRAM, *words],
             cwd=self.folder,
@@ -220,21 +298,18 @@ class Program:
             stderr=subprocess.PIPE,
         )
         end = time.monotonic() + PATIENCE
-        while not list(self.folder.glob(f".mulligan/sandboxes/*/*/{marker}")):
+        while not list(Path(self.project_home()).glob(f"sandboxes/*/*/{marker}")):
             assert time.monotonic() < end, "the plan did not start"
             time.sleep(0.02)
-        process.send_signal(signal.Signals[number])
-        stdout, stderr = process.communicate(timeout=PATIENCE)
-        return Ended(process.returncode, stdout.decode(), stderr.decode())
+        return process
 
-    @keyword
-    def answer_on_a_terminal(self, answer: str, *words: str) -> Ended:
-        """Run a command on a terminal, type an answer when it asks, give all that the terminal showed."""
+    def _on_a_terminal(self, acts: list[tuple[str, Callable[[int], object]]], words: Sequence[str]) -> Ended:
+        """Do each act once its text was shown after that of the act before it."""
         child, terminal = pty.fork()
         if child == 0:
             os.chdir(self.folder)
             os.execve(PROGRAM, [PROGRAM, *words], {**self._environment(), "TERM": "xterm"})
-        shown, asked = b"", False
+        shown, seen, left = b"", 0, list(acts)
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             if not select.select([terminal], [], [], 1)[0]:
@@ -244,9 +319,10 @@ class Program:
             except OSError:
                 break  # the other side is closed
             shown += read
-            if b"[y/N]" in shown and not asked:
-                asked = True
-                os.write(terminal, answer.encode() + b"\n")
+            while left and (at := shown.find(left[0][0].encode(), seen)) >= 0:
+                text, act = left.pop(0)
+                seen = at + len(text)
+                act(terminal)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         os.close(terminal)
         return Ended(code, shown.decode(), "")

@@ -21,9 +21,44 @@ _GOES = "EIO EINTR"
 
 # Each act: how its system call can fail, and what a crash right before it and right after it leaves.
 ACTS: dict[str, tuple[str, str, str]] = {
-    "home.make": (_NAMES, "no project", "an empty project home; the next command completes it"),
-    "home.sync": (_SYNC, "an empty project home that a power cut may take away", "an empty project home"),
-    "home.complete": (_NAMES, "an empty project home; the next command completes it", "a project home"),
+    "home.make": (
+        _NAMES,
+        "no project",
+        "an empty folder for a home that nothing names; `projects prune` removes it",
+    ),
+    "home.sync": (_SYNC, "the same, which a power cut may take away", "the same, durable"),
+    "home.record": (
+        _NAMES,
+        "a home without a word of its folder, or with the older one",
+        "a home that names its folder",
+    ),
+    "home.index": (
+        _NAMES,
+        "a home that the index does not name yet; the next command notes it, or makes another",
+        "a home that is found by its folder",
+    ),
+    "home.link": (
+        _NAMES,
+        "a home that is found by its folder; the next command completes the small folder",
+        "a project folder that names its home",
+    ),
+    "home.follow": (
+        _NAMES,
+        "a moved home or project, with what git keeps in it as before; the next command repeats it",
+        "the same, with paths that follow; the next command records it",
+    ),
+    "home.move": (
+        _NAMES,
+        "a home in its former place; the next command moves it",
+        "a home in its new place, which the index names",
+    ),
+    "home.remove": (_NAMES, "a home that no folder needs", "the same, on its way out; the next prune completes it"),
+    "archive.sync": (_SYNC, "a temporary file beside the one to be written", "the same, durable"),
+    "archive.name": (
+        _NAMES,
+        "a temporary file beside the one to be written",
+        "the exported project, complete, and perhaps the temporary file",
+    ),
     "settings.sync": (_SYNC, "the old settings, and a temporary file", "the same, durable"),
     "settings.name": (_NAMES, "the old settings, and a temporary file", "the new settings"),
     "settings.keep": (_SYNC, "the new settings, which a power cut may take away", "the new settings, for good"),
@@ -60,10 +95,30 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "the plan as it was",
         "a plan that has ended; folders of sandboxes that no row names; gc removes them",
     ),
+    "step.add": (
+        _NONE,
+        "the plan as it was",
+        "a plan with one more step, which resume runs",
+    ),
+    "plan.accept": (
+        _NONE,
+        "the plan as it was; snapshots that no row names, and gc removes them",
+        "a plan that is complete, with the group of what was there",
+    ),
     "plan.stop": (
         _NONE,
         "a plan that says processing; resume goes on with it",
         "a plan that is queued or errored; resume goes on with it",
+    ),
+    "plan.remove": (
+        _NONE,
+        "a plan that has ended, without sandboxes; rm completes it",
+        "no plan; its bytes wait for the next sweep, and a lock file that nothing needs",
+    ),
+    "lock.remove": (
+        "EIO EINTR",
+        "a lock file of a plan that is forgotten, which nothing needs",
+        "no lock file",
     ),
     "plan.mend": (_NONE, "the plan as it was recorded", "the plan as the edited file says"),
     "survivors.end": (
@@ -92,6 +147,16 @@ ACTS: dict[str, tuple[str, str, str]] = {
         _NAMES,
         "a folder that no row names; gc removes it",
         "the folder moved to the trash; the next removal or gc clears it",
+    ),
+    "sandbox.park": (
+        _NAMES,
+        "a sandbox that no row refers to",
+        "the same, parked for the next plan, which adopts it or removes it; `gc` removes it too",
+    ),
+    "sandbox.adopt": (
+        _NAMES,
+        "a parked tree, or one that is complete and not in its place: the next start removes it and makes another",
+        "the same on its way into a sandbox, or in its place, exact",
     ),
     "sandbox.forget": (
         _NONE,
@@ -125,6 +190,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "what the undo did, recorded nowhere; the next claim calls it again",
         "a call that is recorded as undone, and is not undone again",
     ),
+    "undo.settle": (
+        _NONE,
+        "real resources as the undo or redo makes them, rows of before: the next claim puts them back",
+        "real resources and rows of after, and the group that keeps what was there",
+    ),
     "call.run": (
         _NONE,
         "a call recorded as running; resume interrupts it and goes back to before the step",
@@ -153,6 +223,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         _NONE,
         "snapshots that no row names; gc removes them",
         "the group, with all that was pending and what retention pruned",
+    ),
+    "forget.record": (
+        _NONE,
+        "all checkpoints as they were, and trees that no row names; gc removes them",
+        "checkpoints without the paths, whose bytes are still stored; the same command frees them",
     ),
     "prune.record": (_NONE, "all groups", "fewer groups; their bytes wait for the next sweep"),
     "return.intend": (_NONE, "the plan as it was", "an intent that touched nothing: dropped where a way back is due"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mulligan.cli.main import run
+from tests.support.homes import home_of
 
 STEP_BYTES = 20_000
 
@@ -71,4 +72,4 @@ def project_with_plan(folder: Path, *, steps: int, limit: int) -> str:
 
 def store_size(folder: Path) -> int:
     """What the packs of a project take."""
-    return sum(path.stat().st_size for path in (folder / ".mulligan" / "store" / "packs").iterdir())
+    return sum(path.stat().st_size for path in (home_of(folder) / "store" / "packs").iterdir())

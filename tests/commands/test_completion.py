@@ -15,6 +15,7 @@ import pytest
 from mulligan.cli.main import program, run
 from tests.commands.program import ask, data_of
 from tests.reference_pages import commands
+from tests.support.homes import home_of
 
 PLAN = """
 name: tour
@@ -34,7 +35,7 @@ steps:
 """
 TOOLS = "import mulligan\n@mulligan.tool\ndef deploy(context): ...\n"
 # Texts that no project knows: someone has to think of them.
-FREE = {"choose", "guidance", "include", "label", "message", "name", "reason"}
+FREE = {"choose", "guidance", "include", "label", "message", "name", "rationale", "reason", "step"}
 
 Complete = Callable[[str], dict[str, str]]
 
@@ -83,19 +84,56 @@ def test_commands_options_and_choices(complete: Complete) -> None:
 def test_plans_by_handle_and_by_id_once_one_is_begun(project: Path, complete: Complete) -> None:
     plan_id = data_of(project, "plan", "status", "tour")["plan_id"]
     words = complete("mulligan plan status ")
-    assert words["tour"] == "execute/complete"
-    assert words["clash"] == "execute/constrained"
+    assert words["tour"] == "complete"
+    assert words["clash"] == "waiting for you"
     assert "latest" in words
     assert plan_id not in words
-    assert complete(f"mulligan plan apply --dry-run {plan_id[:25]}")[plan_id] == "tour, execute/complete"
+    assert complete(f"mulligan plan apply --dry-run {plan_id[:25]}")[plan_id] == "tour, complete"
     assert "<file>" in complete("mulligan plan execute ")
-    assert list(complete("mulligan plan execute to")) == ["tour", "<file>"]
+    assert list(complete("mulligan plan execute to")) == ["<file>"], "it is complete"
+
+
+def test_only_plans_that_the_command_can_be_done_to(complete: Complete, tmp_path: Path) -> None:
+    (tmp_path / "tour.yaml").write_text(PLAN)
+    (tmp_path / "clash.yaml").write_text(CLASH)
+    for name, then in (("tour", ()), ("tour-2", ("apply", "--yes")), ("tour-3", ("cancel",))):
+        data_of(tmp_path, "plan", "execute", "tour.yaml")
+        if then:
+            data_of(tmp_path, *then, name)
+    data_of(tmp_path, "plan", "create", "tour.yaml")
+    assert ask(tmp_path, "plan", "execute", "clash.yaml")["exit_code"] == 4
+
+    def offered(line: str) -> set[str]:
+        return set(complete(f"mulligan {line} ", tmp_path)) - {"latest", "<file>"}
+
+    data_of(tmp_path, "run", "--name", "idle", "--", "true")
+    assert offered("apply") == {"tour"}, "what changed nothing is not to be applied"
+    data_of(tmp_path, "cancel", "idle")
+    assert offered("unapply") == {"tour-2"}
+    assert offered("resume") == offered("plan execute") == {"tour-4", "clash"}
+    assert offered("rollback") == {"tour", "clash"}
+    entries = {str(entry["number"]) for entry in data_of(tmp_path, "log")["entries"] if not entry["undone"]}
+    assert offered("undo") == {"tour", "clash", *entries}
+    assert offered("cancel") == {"tour", "tour-4", "clash"}
+    assert offered("plan resolve") == {"clash"}
+    assert offered("status") == {"tour", "tour-2", "tour-4", "clash"}, "neither cancelled nor children"
+    assert set(complete("mulligan status clash.", tmp_path)) == {"clash.mine", "clash.yours"}
+    assert "tour-3" in complete("mulligan status tour-", tmp_path)
 
 
 def test_checkpoints_of_the_plan_that_is_named(project: Path, complete: Complete) -> None:
-    assert set(complete("mulligan plan rollback tour ")) == {"latest", "first", "draft", "before release"}
+    numbers = {f"@{number}" for number in range(1, 9)}
+    words = complete("mulligan plan rollback tour ")
+    assert set(words) == {"latest", "first", "draft", "before release", *numbers}
+    assert (words["@2"], words["@3"]) == ("before step 1", "your label 'draft'")
+    assert set(complete("mulligan rollback tour@")) == {f"tour{number}" for number in numbers}
+    assert complete("mulligan show tour@3") == {"tour@3": "your label 'draft'"}
+    assert complete("mulligan diff --to @7") == {"@7": "your label 'before release'"}
+    assert set(complete("mulligan rollback @")) == numbers, "of the newest plan"
+    assert set(complete("mulligan show to")) == {"tour@"}
+    assert complete("mulligan rollback nonsense@") == {}
     for typed in ("before\\ r", "'before r", '"before'):
-        assert complete(f"mulligan plan rollback tour {typed}") == {"before release": "at step 3"}
+        assert complete(f"mulligan plan rollback tour {typed}") == {"before release": "after step 3"}
     assert "draft" not in complete("mulligan plan rollback clash ")
     assert "draft" in complete("mulligan checkpoint show ")
     assert list(complete("mulligan plan diff latest --from=dr")) == ["--from=draft"]
@@ -110,28 +148,33 @@ def test_each_of_several_plans_of_a_name_offers_its_own_labels(complete: Complet
     (tmp_path / "tour.yaml").write_text(PLAN)
     data_of(tmp_path, "plan", "execute", "tour.yaml")
     data_of(tmp_path, "plan", "create", "tour.yaml")
-    words = complete("mulligan plan rollback tour ", tmp_path)
+    every = complete("mulligan plan rollback tour ", tmp_path)
+    words = {word: about for word, about in every.items() if "@" not in word}
     assert words == {
         "latest": "the newest checkpoint",
         "first": "the oldest checkpoint",
-        "before release": "at step 3",
-        "draft": "at step 1",
+        "before release": "after step 3",
+        "draft": "after step 1",
     }
     data_of(tmp_path, "plan", "cancel", "latest")
-    (over,) = set(complete("mulligan plan status ", tmp_path)) - set(
-        complete("mulligan plan execute ", tmp_path)
-    )
-    assert over == data_of(tmp_path, "plan", "status")["handle"] == "tour-2"
     assert set(complete("mulligan plan rollback nonsense ", tmp_path)) == {"latest", "first"}
 
 
 def test_decisions_corrections_and_conflicts(project: Path, complete: Complete) -> None:
     ((decision, about),) = complete("mulligan plan correct --mode revert ").items()
-    assert about == "Which? this"
+    assert (decision, about) == ("tour/d1", "Which? this")
     words = ("plan", "correct", "--mode", "revert", "--guidance", "go on", "--yes", decision)
     correction = data_of(project, *words)["correction"]["correction_id"]
-    assert complete("mulligan plan diff --correction ") == {correction: "attempt 2: go on"}
+    assert complete("mulligan plan diff --correction ") == {"tour/c1": "attempt 2: go on"}
+    assert correction in complete(f"mulligan plan diff --correction {correction[:20]}")
+    ids = complete(f"mulligan plan correct {decision_id(project)[:25]}")
+    assert decision_id(project) in ids
     assert list(complete("mulligan plan resolve clash ")) == ["a.txt"]
+
+
+def decision_id(project: Path) -> str:
+    events = data_of(project, "log", "tour")["events"]
+    return [event["data"]["decision_id"] for event in events if event["type"] == "decision"][-1]
 
 
 def test_settings_and_their_values(complete: Complete) -> None:
@@ -147,7 +190,7 @@ def test_settings_and_their_values(complete: Complete) -> None:
 
 def test_tools_and_those_of_a_file_once_it_is_trusted(project: Path, complete: Complete) -> None:
     assert list(complete("mulligan tool show write")) == ["write_file"]
-    file = project / ".mulligan" / "tools.py"
+    file = home_of(project) / "tools.py"
     file.write_text(TOOLS)
     file.chmod(0o600)
     assert list(complete("mulligan tool show de")) == ["delete_file"]
@@ -177,13 +220,13 @@ def test_nothing_is_said_and_nothing_made_where_nothing_is_known(
     elsewhere.mkdir()
     assert complete("mulligan plan status ", elsewhere) == {}
     assert list(elsewhere.iterdir()) == []
-    (elsewhere / ".mulligan").mkdir()
+    home_of(elsewhere).mkdir()
     assert complete("mulligan plan status ", elsewhere) == {}
-    assert list((elsewhere / ".mulligan").iterdir()) == []
-    database = elsewhere / ".mulligan" / "mulligan.db"
+    assert list(home_of(elsewhere).iterdir()) == []
+    database = home_of(elsewhere) / "mulligan.db"
     database.write_bytes(b"no database" * 1000)
     assert complete("mulligan plan status ", elsewhere) == {}
-    (elsewhere / ".mulligan" / "config.toml").write_text("[[[")
+    (home_of(elsewhere) / "config.toml").write_text("[[[")
     assert complete("mulligan plan status ", elsewhere) == {}
     for line in (
         "mulligan nonsense ",
@@ -197,8 +240,8 @@ def test_nothing_is_said_and_nothing_made_where_nothing_is_known(
 
 
 def test_a_database_is_never_changed(complete: Complete, project: Path, tmp_path: Path) -> None:
-    shutil.copytree(project / ".mulligan", tmp_path / ".mulligan")
-    database = tmp_path / ".mulligan" / "mulligan.db"
+    shutil.copytree(home_of(project), home_of(tmp_path))
+    database = home_of(tmp_path) / "mulligan.db"
     with sqlite3.connect(database) as db:
         db.execute("UPDATE schema_version SET version = 1")
     db.close()
@@ -235,6 +278,13 @@ def test_bash_itself_completes(project: Path, tmp_path: Path) -> None:
         }
         asked 'mulligan plan rollback tour b' mulligan plan rollback tour b
         asked 'mulligan plan rollback tour "b' mulligan plan rollback tour '"b'
+        asked 'mulligan rollback tour@' mulligan rollback tour @
+        asked 'mulligan rollback tour@3' mulligan rollback tour @ 3
+        asked 'mulligan rollback @3' mulligan rollback @ 3
+        asked 'mulligan show tou' mulligan show tou
+        asked 'mulligan restore tour@' mulligan restore tour @
+        asked 'mulligan restore tou' mulligan restore tou
+        asked 'mulligan undo 1' mulligan undo 1
         asked 'mulligan -c sandbox.isolate=o' mulligan -c sandbox.isolate = o
         asked 'mulligan config set sandbox.checkpoint.auto-create-on before_step,on_e' \
             mulligan config set sandbox.checkpoint.auto-create-on before_step,on_e
@@ -245,7 +295,12 @@ def test_bash_itself_completes(project: Path, tmp_path: Path) -> None:
         asked 'mulligan run -- cat tou' mulligan run -- cat tou
         asked 'mulligan plan create ' mulligan plan create '' | grep -c '<[.]mulligan>'
         asked 'mulligan plan create .m' mulligan plan create .m
+        asked 'mulligan restore ' mulligan restore '' | grep -c '<[.]git>'
+        _command_offset() { COMPREPLY=("${COMP_WORDS[$1]} itself"); }  # of the package bash-completion
+        asked 'mulligan run -- git st' mulligan run -- git st
+        asked 'mulligan run --name a git st' mulligan run --name a git st
     """
+    shown = [each["number"] for each in data_of(project, "checkpoint", "list", "tour")["checkpoints"]][::-1]
     environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash", "--norc", "-c", script], cwd=project, env=environ, capture_output=True, text=True, check=True
@@ -255,6 +310,13 @@ def test_bash_itself_completes(project: Path, tmp_path: Path) -> None:
         "complete -o nosort -F _mulligan_completion mulligan",
         "<before\\ release>",
         "<before release>",
+        "".join(f"<{number}>" for number in shown),
+        "<3>",
+        "<3>",
+        "<tour@>",
+        "".join(f"<{number}>" for number in shown),
+        "<tour@><tour.yaml>",
+        "<1>",
         "<off>",
         "<before_step,on_error>",
         "<tour.yaml>",
@@ -263,6 +325,9 @@ def test_bash_itself_completes(project: Path, tmp_path: Path) -> None:
         "<tour.yaml>",
         "0",
         "<.mulligan>",
+        "0",
+        "<git itself>",
+        "<git itself>",
     ]
 
 

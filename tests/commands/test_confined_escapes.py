@@ -13,6 +13,7 @@ import pytest
 
 from tests.support import escapes
 from tests.support.confined import ATTEMPTS, an_attempt, written_by_coverage
+from tests.support.homes import home_of
 from tests.support.users import NOBODY, ROOT_ALONE, USERS, User
 
 REFUSED = {"EPERM", "EACCES", "ENOSYS"}  # ENOSYS: this kernel was built without it
@@ -62,9 +63,10 @@ class Trial:
         ]
         return self.run(steps, isolate)
 
-    def run(self, steps: list[dict[str, Any]], isolate: str) -> dict[str, Any]:
+    def run(self, steps: list[dict[str, Any]], isolate: str, at: str = "real-path") -> dict[str, Any]:
         """Run a plan as the user; gives its answer."""
-        plan = {"name": "escaping", "config": {"sandbox.isolate": isolate}, "steps": steps}
+        config = {"sandbox.isolate": isolate, "sandbox.at": at}
+        plan = {"name": "escaping", "config": config, "steps": steps}
         file = self.project / "plan.yaml"
         file.write_text(json.dumps(plan))
         file.chmod(0o644)
@@ -99,10 +101,11 @@ def test_every_way_out_is_refused(trial: Trial) -> None:
 
 @pytest.mark.parametrize("trial", USERS, indirect=True)
 def test_no_file_outside_is_written_by_its_name(trial: Trial) -> None:
-    aims = [trial.file, trial.project / "real", trial.project / ".mulligan" / "mulligan.db"]
+    aims = [trial.file, trial.project / "real", home_of(trial.project) / "mulligan.db"]
     names = [set(os.listdir(aim.parent)) for aim in aims[:2]]
     steps = [an_attempt(name, aim, "&& exit 1 || exit 0") for name in ATTEMPTS for aim in aims]
-    answer = trial.run(steps, "required")
+    # At the real path two of these are hidden, and what is written there is the sandbox's.
+    answer = trial.run(steps, "required", at="own-path")
     assert answer["data"]["state"] == "complete"
     assert [aim.read_text() for aim in aims[:2]] == ["untouched\n"] * 2
     assert [set(os.listdir(aim.parent)) - {".mulligan", "plan.yaml"} for aim in aims[:2]] == names

@@ -13,6 +13,9 @@ import pytest
 
 from tests.commands.program import ask, data_of
 from tests.support.confined import ATTEMPTS, an_attempt, written_by_coverage
+from tests.support.homes import home_of
+
+OWN_PATH = {"sandbox.at": "own-path"}  # at the real path most of what these tests aim at is hidden
 
 
 @pytest.fixture
@@ -20,6 +23,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder on disk: what is around a project is out of bounds, and tools need /dev/shm."""
     monkeypatch.setenv("TMPDIR", "/var/tmp")
     with TemporaryDirectory(dir="/var/tmp") as name:
+        monkeypatch.setenv("MULLIGAN_HOME", f"{name}/homes")
         yield Path(name)
 
 
@@ -74,11 +78,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 class TestAShellThatTries:
     def test_cannot_write_outside(self, project: Path, home: Path) -> None:
-        aims = [home / "precious", project / "real", project / ".mulligan" / "config.toml"]
+        aims = [home / "precious", project / "real", home_of(project) / "config.toml"]
         aims[2].write_text("")
         before = [(aim.read_bytes(), aim.stat().st_mtime_ns, set(os.listdir(aim.parent))) for aim in aims]
         steps = [an_attempt(name, aim, "&& exit 1 || exit 0") for name in ATTEMPTS for aim in aims]
-        answer = run_plan(project, {"name": "trying", "steps": steps})
+        answer = run_plan(project, {"name": "trying", "config": OWN_PATH, "steps": steps})
         assert answer["data"]["state"] == "complete", answer["error"]
         assert [(a.read_bytes(), a.stat().st_mtime_ns, set(os.listdir(a.parent))) for a in aims] == before
 
@@ -87,15 +91,17 @@ class TestAShellThatTries:
         for name in ATTEMPTS:
             (home / "aims" / name).write_text("old")
         steps = [an_attempt(name, home / "aims" / name, "") for name in ATTEMPTS]
-        answer = run_plan(project, {"name": "p", "config": {"sandbox.isolate": "off"}, "steps": steps})
+        answer = run_plan(
+            project, {"name": "p", "config": {"sandbox.isolate": "off", **OWN_PATH}, "steps": steps}
+        )
         assert answer["data"]["state"] == "complete", answer["error"]
 
     def test_cannot_write_the_database_the_store_and_the_sandboxes_of_others(self, project: Path) -> None:
-        kept = project / ".mulligan"
+        kept = home_of(project)
         other = next((kept / "sandboxes").glob("*/workspace/theirs"))
         pack = next((kept / "store" / "packs").iterdir())
         aims = [kept / "mulligan.db", pack, other, *kept.glob("locks/*")]
-        done(project, *(f"! sh -c 'echo x >> {aim}' && ! rm -f {aim}" for aim in aims))
+        done(project, *(f"! sh -c 'echo x >> {aim}' && ! rm -f {aim}" for aim in aims), config=OWN_PATH)
         assert other.read_text() == "theirs\n"
         assert data_of(project, "checkpoint", "verify")["damaged"] == []
         assert len(data_of(project, "plan", "list")["plans"]) == 2
@@ -106,6 +112,7 @@ class TestAShellThatTries:
         assert (home / "precious").stat().st_mode & 0o777 == 0o600
         assert (home / "precious").stat().st_mtime < 1e9
 
+    @pytest.mark.processes_measured
     def test_works_as_ever_inside(self, project: Path) -> None:
         sandbox = done(
             project,
@@ -157,7 +164,7 @@ class TestAShellThatTries:
 
     def test_leaves_no_temporary_files_behind(self, project: Path) -> None:
         done(project, 'echo x > "$TMPDIR/kept" && mkdir -m 0 "$TMPDIR/closed"', 'test -f "$TMPDIR/kept"')
-        assert list((project / ".mulligan" / "scratch").iterdir()) == []
+        assert list((home_of(project) / "scratch").iterdir()) == []
 
 
 class TestRealTools:

@@ -12,6 +12,7 @@ from mulligan.errors import ConfinementImpossible
 from tests.commands.program import ask, data_of
 from tests.faults.projects import Watching, nothing, services_in
 from tests.support.confined import written_by_coverage
+from tests.support.homes import home_of
 
 REASON = "this machine is of wood"
 
@@ -21,6 +22,9 @@ class NoMeans:
 
     def lacking(self) -> str:
         return REASON
+
+    def opens_project(self, path: str) -> bool:
+        return False
 
     def opens_home(self, path: str) -> bool:
         return False
@@ -92,16 +96,17 @@ class TestWithoutMeans:
         stopped = project_without_means(tmp_path).run(a_plan(tmp_path, "false"))[0]
         mended = a_plan(tmp_path, "true", isolate="required")
         with pytest.raises(ConfinementImpossible):
-            project_without_means(tmp_path).resume(stopped.plan_id, mended=mended)
+            project_without_means(tmp_path).resume(stopped.plan_id, corrected=mended)
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("path", ["{project}", "{project}/.mulligan/store", "/", "~/.."])
+    @pytest.mark.parametrize("path", ["{project}", "{home}/store", "/", "~/.."])
     @pytest.mark.parametrize("isolate", ["auto", "required"])
     def test_a_writable_folder_that_holds_the_project_home(
         self, project: Path, path: str, isolate: str
     ) -> None:
-        config = {"sandbox.writable": [path.format(project=project)]}
+        data_of(project, "init")
+        config = {"sandbox.writable": [path.format(project=project, home=home_of(project))]}
         file = a_plan(project, "true", isolate=isolate, config=config)
         answer = ask(project, "plan", "execute", str(file))
         assert (answer["exit_code"], answer["error"]["kind"]) == (2, "setting_invalid")
@@ -112,36 +117,34 @@ class TestRefusals:
     def test_a_symlink_that_a_tool_puts_into_the_place_of_a_writable_folder(self, project: Path) -> None:
         cache = project.parent / "home" / "cache"
         (cache / "inner").mkdir(parents=True)
-        swap = f"rmdir {cache}/inner && ln -s {project}/.mulligan {cache}/inner"
-        config = {"sandbox.writable": [str(cache), f"{cache}/inner", *written_by_coverage()]}
+        data_of(project, "init")
+        swap = f"rmdir {cache}/inner && ln -s {home_of(project)} {cache}/inner"
+        listed = [str(cache), f"{cache}/inner", *written_by_coverage()]
+        config = {"sandbox.writable": listed, "sandbox.at": "own-path"}
         file = a_plan(project, swap, f"echo x > {cache}/inner/mulligan.db", config=config)
         answer = ask(project, "plan", "execute", str(file))
-        aim = str(project / ".mulligan" / "mulligan.db")
+        aim = str(home_of(project) / "mulligan.db")
         assert (answer["exit_code"], answer["error"]["stopped_write"]) == (1, aim)
         again = ask(project, "plan", "resume", answer["data"]["plan_id"])
         assert (again["exit_code"], again["error"]["kind"]) == (2, "setting_invalid")
-
-    def test_isolation_that_is_required_of_a_plan_in_place_around_the_project_home(
-        self, project: Path
-    ) -> None:
-        file = a_plan(project, "true", isolate="required", **IN_PLACE)
-        answer = ask(project, "plan", "execute", str(file))
-        assert (answer["exit_code"], answer["error"]["kind"]) == (3, "confinement_impossible")
-        assert f"lies in {project}, which is worked on in place" in answer["error"]["message"]
 
 
 IN_PLACE = {"resources": {"w": {"type": "fs-directory", "location": ".", "strategy": "in_place"}}}
 
 
 class TestInPlace:
-    def test_around_the_project_home_it_is_told_that_tools_can_write_that(self, project: Path) -> None:
-        aim = project.parent / "home" / "new"
-        file = a_plan(project, f"echo x > made; ! touch {aim} && touch .mulligan/reached", **IN_PLACE)
+    @pytest.mark.parametrize("isolate", ["auto", "required"])
+    def test_in_the_whole_project_folder_tools_do_not_write_the_project_home(
+        self, project: Path, isolate: str
+    ) -> None:
+        data_of(project, "init")
+        aim, home = project.parent / "home" / "new", home_of(project)
+        file = a_plan(
+            project, f"echo x > made; ! touch {aim} && ! touch {home}/x", isolate=isolate, **IN_PLACE
+        )
         answer = ask(project, "plan", "execute", str(file))
         assert answer["exit_code"] == 0, answer
-        assert answer["data"]["messages"] == [
-            f"tools can write the project home: it lies in {project}, which is worked on in place"
-        ]
+        assert answer["data"]["messages"] == []
         assert (project / "made").read_text() == "x\n"
         assert not aim.exists()
 
@@ -165,7 +168,7 @@ class TestFailures:
         last = error["message"].splitlines()[-1]
         assert last.startswith(f"writing {aim} was stopped: ")
         assert last.endswith("to `sandbox.writable`")
-        assert "`mulligan config set sandbox.writable VALUE`" in error["hint"]
+        assert "`mulligan config set --add sandbox.writable VALUE`" in error["hint"]
 
     def test_a_listed_folder_that_is_missing_is_to_be_made(self, project: Path) -> None:
         cache = project.parent / "home" / ".npm"

@@ -5,7 +5,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ from mulligan.cli.main import run
 from mulligan.domain.history.correction import CorrectionMode
 from tests.commands.program import ask, data_of
 from tests.faults.projects import project_in
+from tests.support.forked_program import run_program
+from tests.support.homes import home_of
 
 STEPS = """\
   - {name: first, tool: write_file, args: {path: first, content: "1"}}
@@ -137,13 +138,8 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
 def test_a_correction_that_was_killed_is_finished_by_whoever_comes_next(tmp_path: Path) -> None:
     project(tmp_path)
     words = words_for(tmp_path, "--yes", "--choose", "ply", guidance="after a crash")
-    ended = subprocess.run(
-        [sys.executable, "-m", "mulligan", *words],
-        cwd=tmp_path,
-        env={**os.environ, "MULLIGAN_FAULT": "before:correction.settle:1:SIGKILL"},
-        capture_output=True,
-        check=False,
-    )
+    fault = {"MULLIGAN_FAULT": "before:correction.settle:1:SIGKILL"}
+    ended = run_program(words, folder=tmp_path, environment={**os.environ, **fault})
     assert ended.returncode == -signal.SIGKILL
     status = data_of(tmp_path, "plan", "status")
     assert (status["attempt"], status["corrections"]) == (1, [])
@@ -151,7 +147,7 @@ def test_a_correction_that_was_killed_is_finished_by_whoever_comes_next(tmp_path
     assert "an interrupted return would be finished first" in shown["messages"]
     again = ask(tmp_path, *words)
     assert again["error"]["kind"] == "decision_superseded"
-    assert "plan resume" in again["error"]["hint"]
+    assert "mulligan resume" in again["error"]["hint"]
     resumed = data_of(tmp_path, "plan", "resume", "p")
     assert (resumed["attempt"], resumed["state"]) == (2, "complete")
     assert [c["guidance"] for c in resumed["corrections"]] == ["after a crash"]
@@ -192,7 +188,7 @@ def test_attempts_that_were_pruned_and_plans_that_have_none_are_told(tmp_path: P
     kept = data_of(tmp_path, "plan", "diff", "--correction", id)
     assert kept["old"]["checkpoint_type"] == "pre_rollback"
     assert kept["files"] == named["files"]
-    rows = sqlite3.connect(tmp_path / ".mulligan" / "mulligan.db")
+    rows = sqlite3.connect(home_of(tmp_path) / "mulligan.db")
     rows.execute(
         "DELETE FROM checkpoints WHERE group_id IN (SELECT group_id FROM checkpoint_groups WHERE attempt = 1)"
     )
@@ -251,7 +247,7 @@ def test_going_back_past_a_correction_takes_back_what_it_made_of_the_plan(tmp_pa
 
 def test_an_undo_that_fails_is_a_warning(tmp_path: Path) -> None:
     data_of(tmp_path, "init")
-    (tmp_path / ".mulligan" / "tools.py").write_text(
+    (home_of(tmp_path) / "tools.py").write_text(
         "import mulligan\n"
         "def never(context, arguments, result):\n    raise ValueError('not today')\n"
         "@mulligan.tool(side_effects=['external'], undo=never)\n"
@@ -281,39 +277,38 @@ def _said(folder: Path, *words: str) -> tuple[int, str]:
 
 def test_what_people_see(tmp_path: Path) -> None:
     project(tmp_path)
-    id = decision(tmp_path)
     code, shown = _said(tmp_path, *words_for(tmp_path, "--dry-run", guidance="other\nwords"))
     assert code == 0
     assert "for attempt 2\n1 path to be changed; 1 tool call, 1 decision to be taken back\n" in shown
-    assert f"to be superseded: Which? -> lark ({id})" in shown
+    assert "to be left behind: Which? -> lark (p/d1)" in shown
     assert "removed  workspace  told" in shown
-    assert "execute/" not in shown
+    assert "ready to go on" not in shown
     code, asked = _said(tmp_path, *words_for(tmp_path))
     assert code == 3
-    assert "to be superseded" in asked
+    assert "to be left behind" in asked
     code, done = _said(tmp_path, *words_for(tmp_path, "--yes", "--no-execute", guidance="other\nwords"))
     assert code == 0
     assert "for attempt 2 by correction" in done
     assert "the earlier attempt is kept in" in done
-    assert "run on with `mulligan plan resume" in done
+    assert "`mulligan resume p` runs on" in done
     _, status = _said(tmp_path, "plan", "status")
-    assert "is execute/queued, attempt 2" in status
+    assert "p: ready to go on with step 2 (choose), attempt 2" in status
     assert "other\\nwords" in status
     _, tree = _said(tmp_path, "plan", "tree")
     assert "guidance of attempt 2 in step choose: Which? -> other\\nwords" in tree
     words = ["plan", "correct", "--mode", "append", "--guidance", "g", "--yes", decision(tmp_path)]
     code, would = _said(tmp_path, *words, "--dry-run")
-    assert (code, "plan p would get step 1 (append to choose) for attempt 3; nothing is undone" in would) == (
+    assert (code, "p would get step 2 (append to choose) for attempt 3; nothing is undone" in would) == (
         0,
         True,
     )
     assert "child plan choose again of steps: choose\n" in would
-    assert "execute/" not in would
+    assert "complete" not in would
     code, waiting = _said(tmp_path, *words, "--no-execute")
-    assert (code, "run on with `mulligan plan resume" in waiting) == (0, True)
+    assert (code, "`mulligan resume p` runs on" in waiting) == (0, True)
     code, done = _said(tmp_path, *words)
-    assert (code, "is execute/complete, attempt 3" in done) == (0, True)
-    assert "plan p got step 1 (append to choose) for attempt 3 by correction" in done
+    assert (code, "p: complete, attempt 3" in done) == (0, True)
+    assert "p got step 2 (append to choose) for attempt 3 by correction" in done
     assert "it was started before, and is continued" in done
 
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from mulligan.application.sandboxes import ended_sandboxes
 from tests.commands.program import ask, data_of
 from tests.faults.projects import services_of
 from tests.support.git_checkouts import submodules
 from tests.support.git_world import GIT_ENVIRONMENT, repository_picture, run_git, unlike
+from tests.support.homes import home_of
 
 ON_TERMINAL = ("-c", "sandbox.cleanup=on_terminal")
 STRANGER = "01JZZZZZZZZZZZZZZZZZZZZZZZ"
@@ -68,7 +70,7 @@ def _pins(repository: Path, plan_id: str = "") -> list[str]:
 
 def _folders(project: Path, plan_id: str) -> list[str]:
     """What is left of a plan's sandboxes."""
-    home = project / ".mulligan"
+    home = home_of(project)
     return [str(f.relative_to(home)) for f in sorted(home.glob(f"*/{plan_id}/*"))]
 
 
@@ -88,7 +90,7 @@ def test_gc_removes_what_cancelled_plans_kept_when_the_setting_says_so(top: Path
     assert _folders(top, gone) == [f"git/{gone}/workspace.git", f"sandboxes/{gone}/workspace"]
     done = data_of(top, *ON_TERMINAL, "gc")
     assert {**told, "dry_run": False} == done
-    home = top.resolve() / ".mulligan"
+    home = home_of(top.resolve())
     assert sorted(done["sandboxes_removed"]) == [
         str(home / "git" / gone / "workspace.git"),
         str(home / "sandboxes" / gone / "workspace"),
@@ -117,7 +119,7 @@ def test_gc_removes_what_applied_plans_were_told_to_keep(tmp_path: Path) -> None
     data_of(folder, "plan", "apply", "--yes", plan_id)
     assert data_of(folder, "-c", "sandbox.cleanup=on_apply", "gc")["sandboxes_removed"] == []
     assert len(data_of(folder, *ON_TERMINAL, "gc")["sandboxes_removed"]) == 1
-    assert list((folder / ".mulligan" / "sandboxes").glob("*/*")) == []
+    assert list((home_of(folder) / "sandboxes").glob("*/*")) == []
     assert (folder / "site" / "file").read_text() == "new\n"
 
 
@@ -126,7 +128,7 @@ def test_gc_leaves_a_plan_that_somebody_works_on(top: Path) -> None:
     before = _folders(top, plan_id), _pins(top)
     with services_of(top).adapters.locks.hold(plan_id):
         assert data_of(top, *ON_TERMINAL, "gc")["sandboxes_removed"] == []
-        shutil.rmtree(top / ".mulligan" / "sandboxes" / plan_id)
+        shutil.rmtree(home_of(top) / "sandboxes" / plan_id)
         assert _repaired(top) == []
     assert (_folders(top, plan_id), _pins(top)) == (before[0][:1], before[1])
 
@@ -141,11 +143,24 @@ def test_gc_removes_those_of_child_plans_with_their_parents(top: Path) -> None:
 
 
 def test_gc_leaves_a_checkout_that_was_worked_on_in_place(top: Path) -> None:
-    plan_id = _cancelled(top, config={"sandbox.strategy": "in_place"})
+    """What was done in place has ended, and can still be undone."""
+    plan_id = _execute(top, config={"sandbox.strategy": "in_place"})
     assert _pins(top)
     data_of(top, *ON_TERMINAL, "gc")
-    assert (_folders(top, plan_id), _pins(top)) == ([], [])
-    assert (top / "file").read_text() == "new\n"
+    assert _folders(top, plan_id)
+    assert _pins(top)
+    data_of(top, "undo", "--yes")
+    assert (top / "file").read_text() == "old\n"
+
+
+def test_of_many_plans_in_place_only_the_newest_keep_what_an_undo_needs(
+    top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ended_sandboxes, "_UNDOABLE", 2)
+    plans = [_execute(top, f"p{n}", config={"sandbox.strategy": "in_place"}) for n in range(4)]
+    assert [bool(_folders(top, plan)) for plan in plans] == [False, True, True, True]
+    assert [bool(_pins(top, plan)) for plan in plans] == [False, True, True, True]
+    assert ask(top, "undo", "--yes", "p0")["error"]["kind"] == "nothing_to_undo"
 
 
 def test_gc_in_a_copy_of_a_project_leaves_what_is_the_originals(tmp_path: Path) -> None:
@@ -155,9 +170,11 @@ def test_gc_in_a_copy_of_a_project_leaves_what_is_the_originals(tmp_path: Path) 
     copy = tmp_path / "copy"
     shutil.copytree(project, copy, symlinks=True)
     before = _folders(project, plan_id), _pins(lender)
+    assert ask(copy, *ON_TERMINAL, "gc")["error"]["kind"] == "project_copied"
+    data_of(copy, "init", "--fresh")
     data_of(copy, *ON_TERMINAL, "gc")
     assert _folders(copy, plan_id) == []
-    assert len(data_of(copy, "doctor")["left_alone"]) == 1
+    assert data_of(copy, "doctor")["findings"] == []
     assert (_folders(project, plan_id), _pins(lender)) == before
     data_of(project, *ON_TERMINAL, "gc")
     assert (_folders(project, plan_id), _pins(lender)) == ([], [])
@@ -168,7 +185,7 @@ def test_doctor_removes_what_a_sandbox_that_was_removed_by_hand_left(top: Path, 
     before = repository_picture(top, pins=True)
     kept, gone, live = _cancelled(top, "kept"), _cancelled(top, "gone"), _execute(top, "live")
     for part in removed:
-        shutil.rmtree(top / ".mulligan" / part / gone)
+        shutil.rmtree(home_of(top) / part / gone)
     assert _pins(top, gone)
     (what,) = _repaired(top)
     assert f"of plan {gone}" in what
@@ -184,14 +201,14 @@ def test_doctor_removes_what_a_sandbox_that_was_removed_by_hand_left(top: Path, 
 def test_doctor_finds_pins_in_submodules_and_of_work_in_place(tmp_path: Path) -> None:
     top = submodules(tmp_path / "user")
     gone = _cancelled(top, "copied")
-    in_place = _cancelled(_checkout(tmp_path / "other"), config={"sandbox.strategy": "in_place"})
-    for home in (top / ".mulligan" / "sandboxes", top / ".mulligan" / "git"):
+    in_place = _execute(_checkout(tmp_path / "other"), config={"sandbox.strategy": "in_place"})
+    for home in (home_of(top) / "sandboxes", home_of(top) / "git"):
         shutil.rmtree(home / gone)
     assert len(_repaired(top)) == 1
     assert list(top.glob(".git/**/refs/mulligan")) == []
     other = tmp_path / "other"
     assert (_repaired(other), len(_pins(other))) == ([], 1)
-    shutil.rmtree(other / ".mulligan" / "git" / in_place)
+    shutil.rmtree(home_of(other) / "git" / in_place)
     assert len(_repaired(other)) == 1
     assert (_pins(other), (other / "file").read_text()) == ([], "new\n")
 
@@ -224,7 +241,8 @@ def test_doctor_leaves_pins_that_another_project_may_need(tmp_path: Path) -> Non
     before = _pins(lender)
     answer = ask(project, "doctor")
     assert (answer["exit_code"], answer["status"], answer["data"]["findings"]) == (0, "ok", [])
-    of_ours, of_stranger = sorted(answer["data"]["left_alone"], key=lambda text: STRANGER in text)
+    pins = [text for text in answer["data"]["left_alone"] if "refs/mulligan" in text]
+    of_ours, of_stranger = sorted(pins, key=lambda text: STRANGER in text)
     assert f"refs/mulligan/{ours}/workspace/" in of_ours
     assert "a copy of this project" in of_ours
     assert _pins(lender) == before
@@ -234,8 +252,8 @@ def test_doctor_leaves_pins_that_another_project_may_need(tmp_path: Path) -> Non
     assert _pins(lender) == ["refs/mulligan/something"]
 
 
-def test_doctor_keeps_the_sandboxes_of_a_project_that_was_moved(top: Path) -> None:
-    """Moved back, all is as it was: nothing is taken for gone because of where it stands."""
+def test_doctor_and_gc_know_a_project_that_was_moved(top: Path) -> None:
+    """Nothing is taken for gone because of where it stands, and what has ended goes as anywhere."""
     plan_id = _cancelled(top)
     moved = top.rename(top.with_name("moved"))
     assert _repaired(moved) == []
@@ -246,5 +264,34 @@ def test_doctor_keeps_the_sandboxes_of_a_project_that_was_moved(top: Path) -> No
     top.rename(moved)
     data_of(moved, *ON_TERMINAL, "gc")
     assert _folders(moved, plan_id) == []
-    assert len(_repaired(moved)) == 1, "the pins moved with the repository"
-    assert _pins(moved) == []
+    assert _repaired(moved) == []
+    assert _pins(moved) == [], "the pins moved with the repository"
+
+
+@pytest.mark.parametrize("git", [True, False])
+def test_an_unapply_makes_the_sandboxes_of_child_plans_again(tmp_path: Path, git: bool) -> None:
+    folder = tmp_path / "user"
+    if git:
+        _checkout(folder)
+    else:
+        folder.mkdir()
+        (folder / "file").write_text("old\n")
+    step = {"name": "w", "tool": "shell", "args": {"command": "echo new > file; echo kid > kid"}}
+    fan = {"name": "fan", "subplans": {"plans": [{"name": "kid", "steps": [step]}]}}
+    (tmp_path / "plan.yaml").write_text(json.dumps({"name": "parent", "steps": [fan]}))
+    data_of(folder, "plan", "execute", str(tmp_path / "plan.yaml"))
+    data_of(folder, "-c", "sandbox.cleanup=on_apply", "apply", "--yes", "parent")
+    assert data_of(folder, "status", "parent.kid")["sandboxes"] == []
+    data_of(folder, "unapply", "--yes", "parent")
+    (found,) = data_of(folder, "status", "parent.kid")["sandboxes"]
+    copy = Path(found["path"])
+    assert [(copy / name).read_text() for name in ("file", "kid")] == ["new\n", "kid\n"]
+    assert {each["path"] for each in data_of(folder, "diff", "parent.kid")["files"]} == {"file", "kid"}
+    data_of(folder, "restore", "--yes", "--sandbox", "parent.kid@1", "file")
+    assert (copy / "file").read_text() == "old\n"
+    data_of(folder, "undo", "--yes")
+    assert (copy / "file").read_text() == "new\n"
+    assert data_of(folder, "checkpoint", "verify")["damaged"] == []
+    assert data_of(folder, "doctor")["findings"] == []
+    data_of(folder, "rm", "--yes", "parent")
+    assert not git or run_git(folder, "for-each-ref", "refs/mulligan") == ""

@@ -19,15 +19,16 @@ steps:
   - {name: mark, checkpoint: chosen}
 """
 READING = {
-    "checkpoint list": ["written", "chosen", "pre_execute", "post_execute"],
-    "checkpoint list --all --limit 2": ["chosen", "post_execute"],
-    "checkpoint show written": ["written", "state_hash", "step_index: 1"],
+    "checkpoint list": ["your label 'written'", "chosen", "at the start", "at the end"],
+    "checkpoint list --all --limit 2": ["chosen", "at the end"],
+    "checkpoint show written": ["written", "time", "steps done: 1"],
+    "checkpoint show written --verbose": ["written", "state hash", "metadata"],
     "checkpoint diff first written": ["+++ b/a.txt", "-old", "+new"],
-    "plan list": ["tour", "execute/complete", "3/3"],
-    "plan log": ["recorded as tour", "decision Which? -> this", "checkpoint manual 'written'"],
-    "plan tree": ["decision in step choose: Which? -> this", "checkpoint manual 'chosen' at step 3"],
+    "plan list": ["tour", "complete", "3/3"],
+    "plan log": ["recorded as tour", "decision Which? -> this", "@3 your label 'written'"],
+    "plan tree": ["decision in step choose: Which? -> this", "checkpoint your label 'chosen' (tour@7)"],
     "plan diff": ["+++ b/a.txt", "-old", "+new"],
-    "plan status": ["execute/complete", "write", "choose", "mark", "sandbox of workspace"],
+    "plan status": ["tour: complete", "write", "choose", "mark", "sandbox of workspace"],
     "config list": ["sandbox.strategy", "auto", "default"],
 }
 
@@ -59,3 +60,14 @@ def test_every_format_tells_the_same(
     assert as_json == as_yaml
     assert as_json["data"]
     assert "\x1b" not in printed["plain"]
+
+
+@pytest.mark.parametrize(("words", "key"), [([], "help"), (["--version"], "version")])
+def test_the_program_alone_answers_with_a_document(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], words: list[str], key: str
+) -> None:
+    data = data_of(tmp_path, *words)
+    capfdbinary.readouterr()
+    assert run(words) == 0
+    shown = capfdbinary.readouterr().out.decode()
+    assert data[key].strip() in shown

@@ -9,18 +9,19 @@ import pytest
 
 from mulligan.application.checkpoints import project_sweep as sweep_service
 from tests.commands.program import STEP_BYTES, answer_of, ask, data_of, project_with_plan, start, store_size
+from tests.support.homes import home_of
 
 
 def _forget_level(folder: Path) -> None:
     """Let the next plan that prunes take the store for just swept, so that garbage stays for us to find."""
-    (folder / ".mulligan" / "store" / "level").write_text(str(10**12))
+    (home_of(folder) / "store" / "level").write_text(str(10**12))
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project with four checkpoints that are needed and the bytes of some that were pruned."""
     data_of(tmp_path, "init")
-    (tmp_path / ".mulligan" / "store").mkdir()
+    (home_of(tmp_path) / "store").mkdir()
     _forget_level(tmp_path)
     project_with_plan(tmp_path, steps=8, limit=4)
     return tmp_path
@@ -78,11 +79,11 @@ def test_bytes_are_freed_while_a_long_plan_runs(tmp_path: Path, monkeypatch: pyt
 
 def test_a_run_that_pruned_nothing_does_not_sweep(tmp_path: Path) -> None:
     project_with_plan(tmp_path, steps=12, limit=50)
-    assert not (tmp_path / ".mulligan" / "store" / "level").exists()
+    assert not (home_of(tmp_path) / "store" / "level").exists()
 
 
 def test_leftovers_of_killed_processes_go(project: Path) -> None:
-    home = project / ".mulligan"
+    home = home_of(project)
     (plan_id,) = (path.name for path in (home / "sandboxes").iterdir())
     orphan = home / "sandboxes" / plan_id / "half-made"
     (orphan / "deep").mkdir(parents=True)
@@ -106,9 +107,9 @@ def test_folders_of_strangers_and_of_plans_at_work_are_left_alone(tmp_path: Path
     plan = "name: slow\nsteps:\n  - {name: wait, tool: shell, args: {command: 'touch started; sleep 30'}}\n"
     (tmp_path / "slow.yaml").write_text(plan)
     running = start(tmp_path, "plan", "execute", "slow.yaml")
-    sandboxes = tmp_path / ".mulligan" / "sandboxes"
-    while not list(sandboxes.glob("*/workspace/started")):
+    while not list(home_of(tmp_path).glob("sandboxes/*/workspace/started")):
         assert running.poll() is None
+    sandboxes = home_of(tmp_path) / "sandboxes"
     (own,) = sandboxes.iterdir()
     (own / "about to be recorded").mkdir()
     (sandboxes / "no plan of ours").mkdir()
@@ -122,7 +123,7 @@ def test_folders_of_strangers_and_of_plans_at_work_are_left_alone(tmp_path: Path
     assert data_of(tmp_path, "gc")["sandboxes_removed"] == [str(own / "about to be recorded")]
 
 
-LONG_COMMAND = "while [ ! -e ../../../../go ]; do sleep 0.02; done #" + "x" * 110_000
+LONG_COMMAND = "while [ ! -e ../go ]; do sleep 0.02; done #" + "x" * 110_000
 
 
 def _killed_with_a_long_command(folder: Path) -> Path:
@@ -140,7 +141,7 @@ def _killed_with_a_long_command(folder: Path) -> Path:
 def _handed_over(folder: Path, count: int, running: "subprocess.Popen[str]") -> list[Path]:
     """Wait until so many long commands stand in files."""
     while True:
-        files = list((folder / ".mulligan" / "scratch").glob("*/*/command.sh"))
+        files = list((home_of(folder) / "scratch").glob("*/*/command.sh"))
         if [file.stat().st_size for file in files] == [len(LONG_COMMAND)] * count:
             return files
         assert running.poll() is None
@@ -157,20 +158,22 @@ def test_files_handed_to_tools_of_killed_processes_go(tmp_path: Path) -> None:
     assert {**told, "dry_run": False} == done
     assert done["scratch_folders_removed"] == len(folders)
     assert done["bytes_freed"] == len(LONG_COMMAND)
-    assert list((tmp_path / ".mulligan" / "scratch").iterdir()) == []
+    assert list((home_of(tmp_path) / "scratch").iterdir()) == []
     assert data_of(tmp_path, "gc")["scratch_folders_removed"] == 0
 
 
 def test_files_handed_to_tools_that_run_stay(tmp_path: Path) -> None:
-    left = _killed_with_a_long_command(tmp_path)
-    running = start(tmp_path, "plan", "execute", "long")
-    files = _handed_over(tmp_path, 2, running)
-    assert data_of(tmp_path, "gc")["scratch_folders_removed"] == 0
+    folder = tmp_path / "project"
+    folder.mkdir()
+    left = _killed_with_a_long_command(folder)
+    running = start(folder, "plan", "execute", "long")
+    files = _handed_over(folder, 2, running)
+    assert data_of(folder, "gc")["scratch_folders_removed"] == 0
     assert all(file.stat().st_size == len(LONG_COMMAND) for file in files)
     (tmp_path / "go").touch()
     assert answer_of(running)["exit_code"] == 0
     assert not left.exists()  # it went when the work on its plan was done
-    assert data_of(tmp_path, "gc")["scratch_folders_removed"] == 0
+    assert data_of(folder, "gc")["scratch_folders_removed"] == 0
 
 
 def test_gc_goes_on_while_plans_run(tmp_path: Path) -> None:
@@ -193,14 +196,14 @@ def test_another_database_is_refused(project: Path, tmp_path_factory: pytest.Tem
     other = tmp_path_factory.mktemp("other")
     project_with_plan(other, steps=1, limit=4)
     before = store_size(project)
-    answer = ask(project, "-c", f"core.database.url=sqlite:///{other / '.mulligan' / 'mulligan.db'}", "gc")
+    answer = ask(project, "-c", f"core.database.url=sqlite:///{home_of(other) / 'mulligan.db'}", "gc")
     assert (answer["exit_code"], answer["error"]["kind"]) == (3, "database_foreign")
     assert "core.database.url" in answer["error"]["hint"]
     assert store_size(project) == before
 
 
 def test_a_damaged_checkpoint_stops_it(project: Path) -> None:
-    packs = project / ".mulligan" / "store" / "packs"
+    packs = home_of(project) / "store" / "packs"
     for pack in packs.iterdir():
         pack.write_bytes(b"")
     kept = sorted(packs.iterdir())
@@ -210,15 +213,15 @@ def test_a_damaged_checkpoint_stops_it(project: Path) -> None:
 
 
 def test_packs_that_nobody_can_read_are_told(project: Path) -> None:
-    (project / ".mulligan" / "store" / "packs" / "odd.pack").write_bytes(b"")
+    (home_of(project) / "store" / "packs" / "odd.pack").write_bytes(b"")
     answer = ask(project, "gc")
     assert (answer["status"], answer["data"]["packs_unreadable"]) == ("warn", 1)
     assert "cannot be read" in answer["messages"][0]
 
 
 def test_what_stops_the_sweep_after_a_run_is_told_and_does_not_stop_the_plan(project: Path) -> None:
-    (project / ".mulligan" / "locks" / "01K00000000000000000000000.lock").touch()
-    (project / ".mulligan" / "store" / "level").unlink()
+    (home_of(project) / "locks" / "01K00000000000000000000000.lock").touch()
+    (home_of(project) / "store" / "level").unlink()
     data_of(project, "plan", "rollback", "--yes", "growing", "first")
     assert data_of(project, "plan", "execute", "growing")["state"] == "complete"
     told = [
@@ -230,5 +233,5 @@ def test_what_stops_the_sweep_after_a_run_is_told_and_does_not_stop_the_plan(pro
 def test_a_project_without_plans_has_nothing_to_free(tmp_path: Path) -> None:
     data_of(tmp_path, "init")
     assert data_of(tmp_path, "gc")["bytes_freed"] == 0
-    shutil.rmtree(tmp_path / ".mulligan")
+    shutil.rmtree(home_of(tmp_path))
     assert ask(tmp_path, "gc")["exit_code"] == 3

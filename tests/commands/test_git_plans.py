@@ -18,7 +18,8 @@ HOSTILE = [
     "git branch -f other HEAD~1; git branch -D other || true; git tag -f v1 HEAD~0; git tag -d v1",
     "git config user.email agent@example.com; git config --unset-all core.bare || true; git config core.bare false",
     "git worktree add -q ../another HEAD; git worktree list",
-    "git checkout -q -b topic; git reset -q --hard HEAD~1; git clean -qfdx",
+    # At the real path, what is there of a project home in the checkout cannot be removed.
+    "git checkout -q -b topic; git reset -q --hard HEAD~1; git clean -qfdx || test -d .mulligan",
     "git update-ref -d refs/heads/main; git symbolic-ref HEAD refs/heads/nowhere",
     "printf '#!/bin/sh\\nexit 1\\n' > .git/hooks/pre-commit; chmod 755 .git/hooks/pre-commit; rm -f .git/info/exclude",
     "git reflog expire --expire=now --all; git gc -q --prune=now; git pack-refs --all --prune",
@@ -41,14 +42,37 @@ def plan_file(folder: Path, *commands: str, **more: object) -> str:
     return str(path)
 
 
+def test_a_list_of_lenders_that_a_step_wrote_counts_for_nothing(tmp_path: Path) -> None:
+    """Neither the real folder is shown to the next step, nor another repository's list changed."""
+    top, other = plain(tmp_path / "user"), tmp_path / "other"
+    run_git(tmp_path, "clone", "-q", "--shared", str(top), str(other))
+    (top / "secret").write_text("secret")
+    theirs = other / ".git" / "objects" / "info"
+    before = repository_picture(other)
+    data_of(
+        top, "run", "--name", "a", "--", "sh", "-c", f"echo {top} >> .git/objects/info/alternates; rm secret"
+    )
+    look = (
+        "cat .git/objects/info/alternates | while read d; do test ! -e $d/secret || exit 9; done; git log -1"
+    )
+    move = f"mv .git/objects/info aside && ln -s {theirs} .git/objects/info"
+    data_of(top, "run", "--on", "a", "--", "sh", "-c", f"{{ {look}; }} && {move}")
+    data_of(top, "run", "--on", "a", "--", "true")
+    assert unlike(repository_picture(other), before) == {}
+    assert (theirs / "alternates").read_text() == f"{top}/.git/objects\n"
+
+
+@pytest.mark.parametrize("at", ["real-path", "own-path"])
 @pytest.mark.parametrize("made", [plain, linked_worktree, submodules, configured])
-def test_the_users_repository_is_untouched_by_execute_rollback_and_cancel(tmp_path: Path, made) -> None:
+def test_the_users_repository_is_untouched_by_execute_rollback_and_cancel(
+    tmp_path: Path, made, at: str
+) -> None:
     top = made(tmp_path / "user")
     data_of(top, "init")
     run_git(top, "status")
     before = repository_picture(top)
     status = run_git(top, "status", "--porcelain=v2", "--branch", GIT_OPTIONAL_LOCKS="0")
-    config = {"sandbox.cleanup": "on_terminal"}
+    config = {"sandbox.cleanup": "on_terminal", "sandbox.at": at}
     plan = data_of(top, "plan", "execute", plan_file(tmp_path, *HOSTILE, config=config))
     assert plan["state"] == "complete"
     assert unlike(repository_picture(top), before) == {}
@@ -104,7 +128,7 @@ def test_rolling_back_and_forward_brings_commits_and_refs(tmp_path: Path) -> Non
     back = data_of(top, "plan", "rollback", "--yes", plan_id, "first")
     assert run_git(there, "log", "--format=%s") == "first\n"
     assert run_git(there, "tag") == "v1\n"
-    assert {"resource": "workspace", "file": ".git/HEAD", "action": "restored"} in back["changes_reverted"]
+    assert (".git/HEAD", "restored") in {(c["file"], c["action"]) for c in back["changes_reverted"]}
     forward = back["post_rollback_state"]["pre_rollback_checkpoint"]
     data_of(top, "plan", "rollback", "--yes", plan_id, forward)
     assert run_git(there, "for-each-ref") + run_git(there, "status") == after

@@ -13,7 +13,7 @@ import pytest
 
 def started(folder: Path) -> "subprocess.Popen[str]":
     """Run a command that waits for a file, and return once it does."""
-    outside = folder / "outside"
+    outside = folder.parent / "outside"  # of the real folder, which the sandbox hides
     outside.mkdir()
     waits = f"touch {outside}/started; while ! test -e {outside}/go; do sleep 0.02; done; grep SigIgn /proc/self/status"
     around = {**os.environ, "MULLIGAN_SANDBOX_WRITABLE": str(outside)}
@@ -41,7 +41,7 @@ def test_ctrl_c_is_ignored_where_the_caller_ignores_it(project: Path, ignored: b
         signal.signal(signal.SIGINT, was)
     process.send_signal(signal.SIGINT)
     if ignored:
-        (project / "outside" / "go").touch()
+        (project.parent / "outside" / "go").touch()
     answer = json.loads(process.communicate(timeout=60)[0])
     assert (process.returncode, answer["exit_code"]) == (code, code)
 

@@ -84,4 +84,4 @@ def test_a_step_that_fails_cannot_speak_through_its_message(project: Path) -> No
 def test_elsewhere_every_byte_is_passed_on(project: Path) -> None:
     command = [sys.executable, "-m", "mulligan", "run", "--", "cat", "printed"]
     done = subprocess.run(command, cwd=project, capture_output=True, check=True, timeout=60, env=os.environ)
-    assert PRINTED + HARMLESS in done.stderr
+    assert done.stdout == PRINTED + HARMLESS

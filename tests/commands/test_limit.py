@@ -12,6 +12,7 @@ from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 from mulligan.rows.tables.plan_rows import Counters
 from tests.commands.program import ask, data_of, project_with_plan
+from tests.support.homes import home_of
 
 LISTS = [
     (("checkpoint", "list"), "checkpoints", "groups"),
@@ -81,7 +82,7 @@ def test_ten_thousand_checkpoints_are_listed_whole_or_the_newest_of_them(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     plan_id = project_with_plan(tmp_path, steps=1, limit=50)
-    database = sqlite_database(tmp_path / ".mulligan" / "mulligan.db")
+    database = sqlite_database(home_of(tmp_path) / "mulligan.db")
     with database.writing() as db:
         newest = db.checkpoints.list(PlanId(plan_id), superseded=False)[-1]
         used = db.plans.counters(newest.plan_id)
@@ -100,7 +101,7 @@ def test_ten_thousand_checkpoints_are_listed_whole_or_the_newest_of_them(
         for format in ("plain", "rich"):
             assert run(["checkpoint", "list", "--format", format]) == 0
             lines = capfdbinary.readouterr().out.decode().splitlines()
-            assert [line.split()[0] for line in lines[1:]] == [c["checkpoint_id"] for c in everything]
+            assert [line.split()[0] for line in lines[1:]] == [f"growing@{c['number']}" for c in everything]
 
 
 def _copy(group: CheckpointGroup, used: Counters) -> CheckpointGroup:

@@ -101,6 +101,7 @@ def test_no_word_is_torn_on_narrow_terminals(project: Path, monkeypatch: pytest.
             assert words_in(drawn) == words_in(plain), (look, columns)
 
 
+@pytest.mark.processes_measured
 def test_a_terminal_without_colours_gets_none(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     code, shown = on_a_terminal(project, "plan", "diff")

@@ -16,9 +16,10 @@ from tests.support.confined import written_by_coverage
 
 
 @pytest.fixture
-def place() -> Iterator[Path]:
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder on the disk of /var/tmp, where tools may write and a link can lead."""
     with TemporaryDirectory(dir="/var/tmp") as name:
+        monkeypatch.setenv("MULLIGAN_HOME", f"{name}/homes")
         yield Path(name)
 
 
@@ -82,7 +83,8 @@ def test_through_a_name_in_another_sandbox_of_the_plan(project: Path) -> None:
     (project / "lib").mkdir()
     command = 'ln f "$LIB/x"; echo CHANGED > "$LIB/x"; rm "$LIB/x"'
     script = 'LIB=$(echo ../lib); test -d "$LIB" && ' + command
-    execute(project, SETTLE, script, besides={"lib": {"type": "fs-directory", "location": "lib"}})
+    lib = {"lib": {"type": "fs-directory", "location": "lib"}}
+    execute(project, SETTLE, script, besides=lib, config={"sandbox.at": "own-path"})
     assert [held(project, number) for number in range(2)] == ["old\n", "CHANGED\n"]
 
 
@@ -98,7 +100,7 @@ def test_through_a_name_in_the_git_directory(project: Path) -> None:
 def test_through_a_name_outside_where_tools_are_not_confined(project: Path, place: Path) -> None:
     outside = place / "outside" / "x"
     command = f"ln f {outside}; echo CHANGED > {outside}; rm {outside}"
-    execute(project, SETTLE, command, "true", config={"sandbox.isolate": "off"})
+    execute(project, SETTLE, command, "true", config={"sandbox.isolate": "off", "sandbox.at": "own-path"})
     assert [held(project, number) for number in range(3)] == ["old\n", "CHANGED\n", "CHANGED\n"]
 
 
@@ -125,6 +127,7 @@ class TestOutOfASandbox:
             project,
             f"mv f {outside}/f && mv known {outside}/known && mv {outside}/f . && mv {outside}/known .",
             f"echo x > {outside}/y && mkdir {outside}/d && mv {outside}/y {outside}/d/y && ln {outside}/d/y z",
+            config={"sandbox.at": "own-path"},  # at the real path each sandbox is a disk of its own
         )
         assert held(project, 1) == "old\n"
         assert held(project, 1, "app/z") == "x\n"

@@ -9,8 +9,9 @@ import pytest
 from mulligan.api.project import Project
 from mulligan.cli.main import run
 from mulligan.ports import Unobserved
+from mulligan.wiring.home_wiring import make
 from mulligan.wiring.services import Services
-from mulligan.wiring.surroundings import look_around, make
+from mulligan.wiring.surroundings import look_around
 from tests.support.git_checkouts import plain
 
 PLAN = """
@@ -47,7 +48,7 @@ def test_every_long_operation_tells_how_far_it_is(folder: Path) -> None:
         with chdir(folder):
             around = look_around({})
             project = Project(
-                services=Services(folder=make(around, ".")[0], around=around, stop=None), observer=listening
+                services=Services(place=make(around, ".")[0], around=around, stop=None), observer=listening
             )
             act(project)
             project.close()
@@ -80,7 +81,7 @@ def test_a_git_checkout_tells_of_its_git_directory(tmp_path: Path) -> None:
     with chdir(plain(tmp_path)):
         around = look_around({})
         project = Project(
-            services=Services(folder=make(around, ".")[0], around=around, stop=None), observer=listening
+            services=Services(place=make(around, ".")[0], around=around, stop=None), observer=listening
         )
         project.run_command(["true"])
         project.close()

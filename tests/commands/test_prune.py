@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.program import STEP_BYTES, answer_of, ask, data_of, project_with_plan, start, store_size
+from tests.support.homes import home_of
 
 
 @pytest.fixture
@@ -23,7 +24,11 @@ def test_a_dry_run_says_what_goes_and_why_the_rest_stays(project: Path) -> None:
     assert _ids(project) == before
     assert (told["dry_run"], told["limit"], told["bytes_freed"]) == (True, 3, None)
     assert [p["checkpoint_id"] for p in told["pruned"]] == before[1:-2]
-    assert [k["reason"] for k in told["kept"]] == ["the first", "within the limit", "the most recent"]
+    assert [k["reason"] for k in told["kept"]] == [
+        "the first",
+        "within the limit",
+        "the most recent",
+    ]
     done = data_of(project, "checkpoint", "prune", "growing", "--keep", "3")
     assert (done["pruned"], done["kept"]) == (told["pruned"], told["kept"])
     assert _ids(project) == [before[0], *before[-2:]]
@@ -84,7 +89,7 @@ def test_a_plan_at_work_is_not_pruned_by_others(tmp_path: Path) -> None:
     plan = "name: slow\nsteps:\n  - {name: wait, tool: shell, args: {command: 'touch started; sleep 30'}}\n"
     (tmp_path / "slow.yaml").write_text(plan)
     running = start(tmp_path, "plan", "execute", "slow.yaml")
-    while not list((tmp_path / ".mulligan" / "sandboxes").glob("*/workspace/started")):
+    while not list((home_of(tmp_path) / "sandboxes").glob("*/workspace/started")):
         assert running.poll() is None
     try:
         assert ask(tmp_path, "checkpoint", "prune", "slow", "--keep", "1")["error"]["kind"] == "plan_busy"

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.forked_program import run_program
+
 MINE = "PRECIOUS WORK OF THE USER\n"
 ACTS = ("aside.make", "restore.stage", "restore.stage_sync", "restore.remove", "restore.make_folder", "restore.place",
         "restore.finish", "restore.sync", "aside.clear")  # fmt: skip
@@ -30,10 +32,8 @@ class Stopped:
         (folder / "p.yaml").write_text(PLAN % where)
         assert self.run("plan", "execute", "p.yaml").returncode == 0
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            ["mulligan", *words], cwd=self.folder, capture_output=True, text=True, check=False
-        )
+    def run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+        return run_program(words, folder=self.folder, environment=os.environ)
 
     def saved_at(self, act: str, save: Callable[[Path], None], *words: str) -> str:
         """Run a command that is stopped before an act while someone saves; return what it printed."""
@@ -62,7 +62,7 @@ class Stopped:
         )
 
     def _checkpoints(self) -> list[str]:
-        listed = self.run("checkpoint", "list", "latest", "--all").stdout.splitlines()[1:]
+        listed = self.run("checkpoint", "list", "latest", "--all").stdout.decode().splitlines()[1:]
         return [line.split()[0] for line in listed if line]
 
     def _in(self, folder: Path, text: str) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.main import run
 from tests.commands.program import ask, data_of, words_in
+from tests.support.homes import home_of
 
 PLAN = """
 name: tour
@@ -57,14 +58,18 @@ def test_one_is_not_many(project: Path, shown) -> None:
 
 
 def test_a_rollback_says_which_way_it_goes(project: Path, shown) -> None:
-    assert "plan tour would go back to " in shown("plan", "rollback", "tour", "draft", "--dry-run")
+    assert "tour would go back to tour@3, your label 'draft'\n" in shown(
+        "plan", "rollback", "tour", "draft", "--dry-run"
+    )
     done = ask(project, "plan", "rollback", "tour", "draft", "--yes")["data"]
     assert done["rollback_summary"]["direction"] == "back"
     kept = done["post_rollback_state"]["pre_rollback_checkpoint"]
     preview = shown("plan", "rollback", "tour", kept, "--dry-run")
-    assert "plan tour would go forward to " in preview
+    assert "tour would go forward to tour@9, before a rollback\n" in preview
     assert "1 path to be changed; 0 tool calls, 0 decisions to be taken back\n" in preview
-    assert f"plan tour went forward to {kept}, step 3\n" in shown("plan", "rollback", "tour", kept, "--yes")
+    assert "tour went forward to tour@9, before a rollback\n" in shown(
+        "plan", "rollback", "tour", kept, "--yes"
+    )
     assert "went back to " in shown("plan", "rollback", "tour", "first", "--yes")
 
 
@@ -99,15 +104,17 @@ def test_a_plan_that_has_no_checkpoints_yet_says_so(project: Path) -> None:
     )
 
 
-def test_a_label_that_is_given_again_is_told_and_no_way_leads_to_it_but_the_id(project: Path, shown) -> None:
+def test_a_label_that_is_given_again_is_told_and_no_way_leads_to_it_but_the_number(
+    project: Path, shown
+) -> None:
     taken = ask(project, "checkpoint", "create", "tour", "--label", "draft")
     assert taken["status"] == "ok"
-    assert taken["messages"] == ["'draft' is the label of another checkpoint too: refer to each by its id"]
+    assert taken["messages"] == ["'draft' is the label of another checkpoint too: name each by its number"]
     assert ask(project, "checkpoint", "create", "tour", "--label", "alone")["messages"] == []
     error = ask(project, "checkpoint", "show", "draft")["error"]
     assert error["kind"] == "ambiguous"
-    assert error["hint"] == "several have that label: name one by its id"
-    assert "refer to each by its id" in shown("checkpoint", "create", "tour", "--label", "draft")
+    assert error["hint"] == "several have that label: name one by its number"
+    assert "name each by its number" in shown("checkpoint", "create", "tour", "--label", "draft")
     data_of(project, "plan", "rollback", "tour", "first", "--yes")
     assert ask(project, "checkpoint", "create", "tour", "--label", "draft")["messages"] == []
 
@@ -164,17 +171,22 @@ def test_a_resume_that_was_only_tried_did_not_go_on(project: Path, shown) -> Non
 
 
 def test_a_checkpoint_has_one_id_wherever_it_is_shown(project: Path, shown) -> None:
-    ids = [each["checkpoint_id"] for each in data_of(project, "checkpoint", "list")["checkpoints"]]
-    for words in (("plan", "log"), ("plan", "tree"), ("plan", "report", "--html", "-")):
+    views = data_of(project, "checkpoint", "list")["checkpoints"]
+    for words, field, sign in (
+        (("plan", "log"), "number", "@"),
+        (("plan", "tree"), "number", "tour@"),
+        (("plan", "tree", "--ids"), "checkpoint_id", "("),
+        (("plan", "report", "--html", "-"), "number", "@"),
+    ):
         told = shown(*words)
-        assert [id for id in ids if id not in told] == [], words
+        assert [view for view in views if f"{sign}{view[field]}" not in told] == [], words
 
 
 def test_what_a_tool_call_left_is_told_as_that(project: Path, shown) -> None:
     plan_id = data_of(project, "plan", "status")["plan_id"]
-    left = project.resolve() / ".mulligan" / "scratch" / plan_id / "tmp"
+    left = home_of(project.resolve()) / "scratch" / plan_id / "tmp"
     left.mkdir(parents=True)
-    orphan = project.resolve() / ".mulligan" / "sandboxes" / plan_id / "none"
+    orphan = home_of(project.resolve()) / "sandboxes" / plan_id / "none"
     orphan.mkdir()
     told = shown("doctor")
     assert f"removed the folder {left}, which an interrupted tool call left behind" in told
@@ -188,8 +200,13 @@ def test_a_tree_tells_what_the_last_failure_left_from_those_before(project: Path
     )
     for words in (("plan", "execute", "plan.yaml"), ("plan", "resume", "fails")):
         assert ask(project, *words)["exit_code"] == 1
-    told = [line for line in shown("plan", "tree", "--show-superseded").splitlines() if "on_error" in line]
-    assert [line.split(", ")[-1] for line in told] == ["superseded)", "what the failed step left)"]
+    told = [
+        line for line in shown("plan", "tree", "--show-superseded").splitlines() if "when it failed" in line
+    ]
+    assert [re.split(", |checkpoint ", line)[-1] for line in told] == [
+        "left behind)",
+        "what step 1 left when it failed (fails@5)",
+    ]
 
 
 def test_the_cause_of_a_failed_step_is_told_once_in_full(project: Path, shown) -> None:
@@ -197,7 +214,7 @@ def test_the_cause_of_a_failed_step_is_told_once_in_full(project: Path, shown) -
         "name: fails\nsteps:\n  - {name: bad, tool: shell, args: {command: 'echo why >&2; exit 3'}}\n"
     )
     told = shown("plan", "execute", "plan.yaml")
-    assert "! bad: shell: ended with exit status 3" in told
+    assert "\nshell: ended with exit status 3" in told
     *_, error, hint = told.splitlines()
     assert error == "error: step 'bad' failed: shell: ended with exit status 3"
     assert hint.startswith("hint: correct the command")
@@ -211,8 +228,8 @@ def test_what_was_shown_with_the_question_is_not_shown_again(
 ) -> None:
     monkeypatch.setattr(Invocation, "confirm", lambda *_given, **_options: None)
     for words, row, done in (
-        (("undo",), "restored  workspace  a.txt\n", "\nplan tour went back to "),
-        (("plan", "rollback", "tour", "first"), "restored  workspace  a.txt\n", "\nplan tour went back to "),
+        (("undo",), "restored  workspace  a.txt\n", "\nundid 3 in the sandbox: step two (tour)"),
+        (("plan", "rollback", "tour", "first"), "restored  workspace  a.txt\n", "\ntour went back to "),
         (("plan", "resume", "tour"), "", "went on from"),
         (("plan", "apply", "tour"), "modified  workspace  a.txt\n", "\napplied in workspace: "),
         (("plan", "unapply", "tour"), "modified  workspace  a.txt\n", "\ntaken back in workspace: "),
@@ -234,3 +251,66 @@ def test_of_a_database_no_lines_are_counted(project: Path, shown) -> None:
     assert page.index("&quot;z&quot;: 1") < page.index("&quot;a&quot;: 2")
     assert "\nwould be applied in db: database made\n" in shown("plan", "apply", "data", "--dry-run")
     assert "\napplied in db: database made\n" in shown("plan", "apply", "data", "--yes")
+
+
+def test_a_choice_corrects_a_decision_without_more_words(project: Path, shown) -> None:
+    told = shown("correct", "tour/d1", "--choose", "that", "--yes")
+    assert [line for line in told.splitlines() if "decision:" in line] == ["  decision: Which? that"]
+    correction = data_of(project, "status")["corrections"][0]
+    assert (correction["mode"], correction["chosen"], correction["guidance"]) == ("revert", "that", "that")
+    told = shown("correct", "tour/d3", "--choose", "other", "--guidance", "because", "--yes")
+    assert [line for line in told.splitlines() if "decision:" in line] == ["  decision: Which? other"]
+    assert data_of(project, "status")["corrections"][1]["guidance"] == "because"
+    refused = ask(project, "correct", "choose", "--yes")
+    assert (refused["exit_code"], refused["error"]["kind"]) == (2, "usage_wrong")
+
+
+def test_the_newest_plan_is_the_first_in_a_list(project: Path, shown) -> None:
+    data_of(project, "run", "true")
+    assert [plan["handle"] for plan in data_of(project, "list")["plans"]] == ["tour", "true"]
+    told = shown("list")
+    assert told.index("\ntrue ") < told.index("\ntour ")
+
+
+def test_an_empty_list_of_one_state_does_not_say_that_there_are_no_plans(project: Path, shown) -> None:
+    assert shown("list", "--state", "errored") == "no plan is in that state\n"
+
+
+@pytest.mark.parametrize(("word", "state"), [("failed", "errored"), ("ready to go on", "queued")])
+def test_a_state_goes_by_its_word_in_the_list(project: Path, shown, word: str, state: str) -> None:
+    ask(project, "run", "--name", "bad", "--", "false")
+    data_of(project, "rollback", "--yes", "tour@2")
+    plans = data_of(project, "list", "--state", word)["plans"]
+    assert [plan["state"] for plan in plans] == [state]
+    assert f" {word} " in shown("list", "--state", word)
+
+
+def test_a_list_without_homes_to_remove_removes_nothing(project: Path, shown) -> None:
+    assert "would" not in shown("projects", "prune", "--yes")
+
+
+NAMELESS = """
+name: nameless
+steps:
+  - run: echo hello
+  - decision: {question: Which name?, chosen: this}
+  - run: "false"
+"""
+
+
+def test_steps_without_a_name_are_shown_by_what_they_do(tmp_path: Path, shown) -> None:
+    (tmp_path / "plan.yaml").write_text(NAMELESS)
+    assert ask(tmp_path, "plan", "execute", "plan.yaml")["exit_code"] == 1
+    status = data_of(tmp_path, "status")
+    assert [step["name"] for step in status["steps"]] == ["step-1", "step-2", "step-3"]
+    assert [step["about"] for step in status["steps"]] == ["echo hello", "Which name?", "false"]
+    for words in (("status",), ("log",), ("log", "nameless")):
+        told = shown("--project", str(tmp_path), *words)
+        assert "echo hello" in told
+        assert "Which name?" in told
+    assert "failed at step 3 (false)" in shown("--project", str(tmp_path), "status")
+
+
+def test_the_log_of_a_plan_is_in_the_order_of_its_times(project: Path) -> None:
+    times = [event["created_at"] for event in data_of(project, "plan", "log")["events"]]
+    assert times == sorted(times)

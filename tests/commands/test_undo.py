@@ -72,8 +72,10 @@ def test_undo_names_a_plan_and_asks_without_a_terminal_for_a_yes(folder: Path) -
     data_of(folder, "run", "touch", "two")
     answer = ask(folder, "undo", "first")
     assert (answer["exit_code"], answer["error"]["kind"]) == (3, "confirmation_missing")
-    assert f"mulligan plan rollback --dry-run {first['plan_id']}" in answer["error"]["hint"]
+    assert "--dry-run" in answer["error"]["hint"]
     assert "--yes" in answer["error"]["hint"]
+    assert data_of(folder, "undo", "--dry-run", "first")["dry_run"]
+    assert (sandbox(first) / "one").exists()
     assert data_of(folder, "undo", "--yes", "first")["plan_id"] == first["plan_id"]
     assert not (sandbox(first) / "one").exists()
 
@@ -85,22 +87,26 @@ def test_undo_refuses_to_go_further_back_than_asked(folder: Path) -> None:
     assert "right before the step 's1'" in answer["error"]["message"]
     first = data_of(folder, "checkpoint", "list")["checkpoints"][0]["checkpoint_id"]
     assert (
-        f"mulligan plan rollback several {first}".replace("several", answer["error"]["plan_id"])
+        f"mulligan rollback several {first}".replace("several", answer["error"]["plan_id"])
         in (answer["error"]["hint"])
     )
 
 
 @pytest.mark.parametrize(
-    ("before", "kind"),
+    ("before", "named", "kind"),
     [
-        (["plan", "create", "plan.yaml"], "nothing_to_undo"),
-        (["plan", "cancel", "several"], "plan_cancelled"),
+        (["plan", "create", "plan.yaml"], ["several-2"], "nothing_to_undo"),
+        (["plan", "cancel", "several"], [], "nothing_to_undo"),
+        (["plan", "cancel", "several"], ["several"], "plan_cancelled"),
+        (["plan", "cancel", "several"], ["1"], "plan_cancelled"),
     ],
 )
-def test_undo_of_what_never_ran_or_is_over_is_refused(folder: Path, before: list[str], kind: str) -> None:
+def test_undo_of_what_never_ran_or_is_over_is_refused(
+    folder: Path, before: list[str], named: list[str], kind: str
+) -> None:
     plan(folder, "touch one")
     data_of(folder, *before)
-    assert ask(folder, "undo", "--yes")["error"]["kind"] == kind
+    assert ask(folder, "undo", "--yes", *named)["error"]["kind"] == kind
 
 
 def test_undo_without_checkpoints_is_refused(folder: Path) -> None:
@@ -108,6 +114,7 @@ def test_undo_without_checkpoints_is_refused(folder: Path) -> None:
     assert ask(folder, "undo", "--yes")["error"]["kind"] == "rollback_disabled"
 
 
+@pytest.mark.processes_measured
 def test_undo_asks_on_a_terminal(folder: Path) -> None:
     data = data_of(folder, "run", "touch", "new")
     code, shown = on_a_terminal(folder, "undo", typed=(b"[y/N]", b"n\n"))

@@ -19,6 +19,7 @@ from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from tests.commands.program import answer_of, ask, data_of, start
+from tests.support.homes import home_of
 from tests.support.terminal import Terminal, on_a_terminal
 from tests.unit.examples import NOON
 
@@ -45,7 +46,7 @@ def running(project: Path):
     """Start the plan in another process, and wait until its child is at work."""
     process = start(project, "plan", "execute", "plan.yaml")
     for _ in range(600):
-        if (project / ".mulligan" / "mulligan.db").exists():
+        if (home_of(project) / "mulligan.db").exists():
             answer = ask(project, "plan", "status", "docs")
             if answer["exit_code"] == 0 and answer["data"]["steps"][0]["status"] == "running":
                 return process
@@ -68,22 +69,23 @@ def test_a_pipe_gets_a_line_for_each_change_and_then_where_it_stands(
         assert run(["plan", "status", "--watch", "slow", "--format", "plain"]) == 0
     assert answer_of(process)["exit_code"] == 0
     first, *lines = capfd.readouterr().out.splitlines()
-    assert first.endswith("is execute/processing")
-    end = next(n for n, line in enumerate(lines) if line.startswith("plan slow"))
-    told = [re.sub(r"^\d\d:\d\d:\d\d | ?\b[0-9A-Z]{26}\b|[\d.]+ m?s$", "", line) for line in lines[:end]]
+    assert first == "slow: running"
+    end = next(n for n, line in enumerate(lines) if line.startswith("slow: "))
+    told = [re.sub(r"^\d\d:\d\d:\d\d |[\d.]+ m?s$", "", line) for line in lines[:end]]
     assert told == [
         "[docs] step wait done in ",
-        "[docs] checkpoint post_execute",
+        "[docs] checkpoint @3, at the end",
         "[docs] complete",
         "merged docs: 0 paths",
-        "checkpoint after_subplan",
+        "checkpoint @4, after a child plan of step 2",
         "step parts done in ",
-        "checkpoint post_execute",
+        "checkpoint @5, at the end",
         "complete",
     ]
-    assert lines[end].endswith("is execute/complete")
+    assert lines[end] == "slow: complete"
 
 
+@pytest.mark.processes_measured
 def test_a_terminal_shows_it_in_place_until_someone_leaves(
     project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,14 +101,13 @@ def test_a_terminal_shows_it_in_place_until_someone_leaves(
     assert code == 130
     assert Terminal(60, 14).feed(shown).unknown == []
     last = Terminal(60, 14).feed(shown).text.split("\n")
-    assert last[0] == "plan slow is execute/processing"
-    assert re.fullmatch(r"  [0-9A-Z]{26}", last[1]), "an id is never cut"
-    assert last[2].startswith("1 of 2 steps done, last changed ")
-    assert last[3].startswith("  ● quick  ")
-    assert re.fullmatch(r"  ▸ parts  \d+ s", last[4])
-    assert re.fullmatch(r"    ▸ docs  wait  \d+ s  0 of 1", last[5])
-    assert [line[:4] for line in last[6:9]] == ["  ○ "] * 3
-    assert last[9:] == ["no longer watched; the plan goes on"]
+    assert last[0] == "slow: running"
+    assert last[1].startswith("1 of 2 steps done, last changed ")
+    assert last[2].startswith("  ● quick  ")
+    assert re.fullmatch(r"  ▸ parts  \d+ s", last[3])
+    assert re.fullmatch(r"    ▸ docs  wait  \d+ s  0 of 1", last[4])
+    assert [line[:5] for line in last[5:8]] == ["  ○ @"] * 3
+    assert last[8:] == ["no longer watched; the plan goes on"]
     refused = ask(project, "plan", "resume", "slow")["error"]
     assert (refused["kind"], refused["since"][-1]) == ("plan_busy", "Z")
     with chdir(project):
@@ -132,7 +133,7 @@ def test_a_document_is_waited_for_until_ctrl_c(project: Path, monkeypatch: pytes
     answer = ask(project, "plan", "status", "--watch")
     assert len(looks) == 3, "a plan that nobody has begun is waited for"
     assert (answer["exit_code"], answer["error"]["kind"]) == (130, "interrupted")
-    assert answer["error"]["hint"].startswith("nobody works on the plan: `mulligan plan execute 0")
+    assert answer["error"]["hint"].startswith("nobody works on the plan: `mulligan plan execute slow` ")
 
 
 # --- what stands on the screen -----------------------------------------------------------------------------
@@ -148,6 +149,7 @@ def progress(done: int, total: int) -> PlanProgress:
     status = {done: StepStatus.RUNNING}
     return PlanProgress(
         plan_id=PlanId("01P"),
+        handle="many",
         name="many",
         phase=Phase.EXECUTE,
         state=State.PROCESSING,
@@ -161,6 +163,8 @@ def progress(done: int, total: int) -> PlanProgress:
         checkpoints=(
             NewCheckpoint(
                 checkpoint_id=CheckpointId("01C"),
+                number=7,
+                step_index=1,
                 checkpoint_type=CheckpointType.MANUAL,
                 label="draft",
                 created_at=NOON,
@@ -171,8 +175,8 @@ def progress(done: int, total: int) -> PlanProgress:
     )
 
 
-def screen(look: PlanProgress, lines: int, columns: int = 77) -> list[str]:
-    rows = frame(look, NOON + timedelta(seconds=75), lines=lines, columns=columns)
+def screen(look: PlanProgress, lines: int) -> list[str]:
+    rows = frame(look, NOON + timedelta(seconds=75), lines=lines)
     return ["".join(span.text for span in row) for row in rows]
 
 
@@ -187,10 +191,10 @@ def screen(look: PlanProgress, lines: int, columns: int = 77) -> list[str]:
 )
 def test_of_many_steps_those_around_the_present_one_are_shown(done: int, shown: list[str]) -> None:
     assert screen(progress(done, 200), 10) == [
-        "plan many is execute/processing, attempt 2  01P",
+        "many: running, attempt 2",
         f"{done} of 200 steps done, last changed 1 min ago",
         *(f"  {row}" for row in shown),
-        "  ○ 01C manual 'draft'  1 min ago",
+        "  ○ @7 your label 'draft'  1 min ago",
         "Ctrl-C leaves the plan running",
     ]
 
@@ -206,6 +210,6 @@ def test_child_plans_stand_below_their_step_whatever_they_do() -> None:
         "0 of 1 steps done, last changed 1 min ago; nobody works on it yet",
         "  ▸ s0  1 min 15 s",
         "    ▸ docs  s0  1 min 15 s  0 of 1",
-        "      ● done  execute/complete  1 of 1",
-        "    ○ waits  execute/queued  0 of 1",
+        "      ● done  complete  1 of 1",
+        "    ○ waits  ready to go on  0 of 1",
     ]

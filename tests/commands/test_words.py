@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from mulligan.cli.main import run
 from tests.commands.program import ask, data_of
 from tests.reference_pages import commands
+from tests.support.homes import home_of
 from tests.support.ordinary_user import as_ordinary_user
 
 PLAN = """
@@ -49,6 +49,19 @@ def refused(folder: Path, *words: str, code: int = 3) -> dict[str, Any]:
         ("plan show", "`mulligan plan status`"),
         ("checkpoint ls", "`mulligan checkpoint list`"),
         ("trust", "`mulligan tool trust`"),
+        ("rnu", "`mulligan run`"),
+        ("version", "`mulligan --version`"),
+        ("drop", "`mulligan rm` or `mulligan cancel`"),
+        ("discard", "`mulligan rm` or `mulligan cancel`"),
+        ("revert", "`mulligan undo`"),
+        ("reset", "`mulligan undo` or `mulligan rollback`"),
+        ("stash", "`mulligan run` or `mulligan shell`"),
+        ("exec", "`mulligan run`"),
+        ("ps", "`mulligan list`"),
+        ("ls", "`mulligan list`"),
+        ("plan help", "`mulligan help`"),
+        ("hlep", "`mulligan help`"),
+        ("help plan aplpy", "`mulligan plan apply`"),
     ],
 )
 def test_a_command_is_found_wherever_it_stands(tmp_path: Path, words: str, meant: str) -> None:
@@ -64,14 +77,13 @@ def test_a_command_is_found_wherever_it_stands(tmp_path: Path, words: str, meant
         ("plan list --state compleet", "--state cannot be 'compleet'", "did you mean `complete`? allowed: "),
         ("completion tcsh", "SHELL cannot be 'tcsh'", "allowed: bash, zsh, fish"),
         ("plan list --limit many", "--limit: 'many' is not a whole number from 1 up", "see `mulligan plan"),
-        ("plan rollback", "CHECKPOINT_ID is missing", "`mulligan checkpoint list PLAN_ID` shows"),
+        ("plan rollback", "CHECKPOINT is missing", "`mulligan checkpoint list PLAN` shows"),
         (
             "plan cancel",
-            "PLAN_ID is missing",
+            "PLAN is missing",
             "`latest` names the newest plan; for example: `mulligan plan cancel ",
         ),
-        ("run", "COMMAND is missing", "for example: `mulligan run -- "),
-        ("plan correct x", "--mode is missing: revert, append", "for example: `mulligan plan correct "),
+        ("plan correct", "DECISION is missing", "for example: `mulligan plan correct "),
         ("plan status my plan", "too many words: plan", "put quotes around a name that has spaces in it"),
         ("plan list --limit", "option '--limit' requires an argument", "see `mulligan plan list --help`"),
         ("config", "a command is missing", "see `mulligan config --help`"),
@@ -83,6 +95,34 @@ def test_a_wrong_line_is_told_in_a_sentence(tmp_path: Path, words: str, message:
     assert error["hint"].startswith(hint)
 
 
+def test_a_wrong_line_of_a_wrapper_is_told_with_its_own_code(tmp_path: Path) -> None:
+    error = refused(tmp_path, "run", code=125)
+    assert error["message"] == "COMMAND is missing"
+    assert error["hint"].startswith("for example: `mulligan run -- ")
+
+
+def test_help_is_a_command_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for words in ((), ("plan",), ("plan", "apply"), ("apply",)):
+        with chdir(tmp_path):
+            assert run(["help", *words, "--format", "plain"]) == 0
+            shown = capfd.readouterr().out
+            assert run([*words, "--help"]) == 0
+        assert capfd.readouterr().out == shown
+    shown = data_of(tmp_path, "help", "run")
+    assert shown["command"] == "mulligan run"
+    assert "Exit codes:" in shown["help"]
+    assert refused(tmp_path, "help", "undo", "it", code=2)["hint"] == "see `mulligan undo --help`"
+
+
+def test_what_was_probably_meant_is_named(project: Path) -> None:
+    for words, meant in (
+        (("status", "tuor"), "did you mean `tour`? "),
+        (("show", "drfat"), "did you mean 'draft'? "),
+        (("correct", "chose", "--mode", "revert", "--guidance", "g", "--yes"), "did you mean 'choose'? "),
+    ):
+        assert refused(project, *words)["hint"].startswith(meant), words
+
+
 def test_a_file_that_is_not_there_makes_no_project_and_the_nearest_is_named(tmp_path: Path) -> None:
     for words in (("plan", "execute", "turo.yaml"), ("plan", "create", "turo.yaml")):
         assert refused(tmp_path, *words, code=2)["hint"] == "name a plan file that can be read"
@@ -90,13 +130,13 @@ def test_a_file_that_is_not_there_makes_no_project_and_the_nearest_is_named(tmp_
     (tmp_path / "tour.yaml").write_text(PLAN)
     assert refused(tmp_path, "plan", "execute", "turo.yaml", code=2)["hint"] == "did you mean `tour.yaml`?"
     hint = refused(tmp_path, "plan", "execute", "tour")["hint"]
-    assert hint.startswith("did you mean the file `tour.yaml`? create one with `mulligan init`")
+    assert hint.startswith("did you mean the file `tour.yaml`? `mulligan run -- COMMAND` runs a command")
     assert refused(tmp_path, "plan", "create", "no/such.yaml", code=2)["hint"]
-    assert not (tmp_path / ".mulligan").exists()
+    assert not home_of(tmp_path).exists()
     data_of(tmp_path, "init")
     error = refused(tmp_path, "plan", "execute", "tuor")
     assert error["kind"] == "plan_not_found"
-    assert error["hint"] == "did you mean the file `tour.yaml`? `mulligan plan list` shows all plans"
+    assert error["hint"] == "did you mean the file `tour.yaml`? `mulligan list` shows all plans"
 
 
 def test_a_project_needs_a_folder(tmp_path: Path) -> None:
@@ -128,14 +168,14 @@ def test_an_id_of_another_kind_is_told_for_what_it_is(project: Path) -> None:
     for words, wanted in (
         (
             ("plan", "status", checkpoint),
-            f"a checkpoint of plan 'tour': `mulligan checkpoint show {checkpoint}`",
+            f"a checkpoint of plan 'tour': `mulligan show {checkpoint}`",
         ),
-        (("plan", "status", group), f"a checkpoint group of plan 'tour': `mulligan checkpoint show {group}`"),
+        (("plan", "status", group), f"a checkpoint group of plan 'tour': `mulligan show {group}`"),
         (
             ("plan", "status", decision),
-            f"a decision of plan 'tour': `mulligan plan correct {decision} --mode revert ",
+            f"a decision of plan 'tour': `mulligan correct {decision} --mode revert ",
         ),
-        (("checkpoint", "show", plan), f"plan 'tour': `mulligan plan tree {plan}` shows its decisions"),
+        (("checkpoint", "verify", plan), f"plan 'tour': `mulligan plan tree {plan}` shows its decisions"),
         (("plan", "rollback", "--yes", "tour", decision), "a decision of plan 'tour'"),
         ((*correct, plan), f"plan 'tour': `mulligan plan tree {plan}` shows its decisions"),
         (("plan", "diff", "--correction", checkpoint), "a checkpoint of plan 'tour'"),
@@ -149,7 +189,7 @@ def test_the_list_that_is_named_is_the_one_that_has_it(project: Path) -> None:
     plan_id = data_of(project, "plan", "status")["plan_id"]
     error = refused(project, "plan", "rollback", "--yes", "tour", "nothing")
     assert f"`mulligan checkpoint list {plan_id} --all`" in error["hint"]
-    assert "PLAN_ID --all` those of another" in refused(project, "checkpoint", "show", "nothing")["hint"]
+    assert "PLAN --all` those of another" in refused(project, "checkpoint", "show", "nothing")["hint"]
 
 
 def test_a_plan_that_takes_no_checkpoints_is_told_so(project: Path, tmp_path: Path) -> None:
@@ -172,22 +212,22 @@ def test_a_misspelt_tool_is_answered_with_the_nearest(project: Path) -> None:
 
 def test_a_tools_file_is_trusted_with_a_word_that_exists(tmp_path: Path) -> None:
     data_of(tmp_path, "init")
-    file = tmp_path / ".mulligan" / "tools.py"
+    file = home_of(tmp_path) / "tools.py"
     file.write_text("import mulligan\n")
     file.chmod(0o600)
     assert refused(tmp_path, "tool", "trust")["hint"].endswith("`mulligan tool trust --yes`")
 
 
 def test_a_command_that_is_not_there_and_a_line_of_shell_are_not_the_same(project: Path) -> None:
-    hint = refused(project, "run", "--", "no-such-program", "-x", code=1)["hint"]
+    hint = refused(project, "run", "--", "no-such-program", "-x", code=127)["hint"]
     assert "is no-such-program the right name?" in hint
-    hint = refused(project, "run", "--", "ls -l | wc", code=1)["hint"]
+    hint = refused(project, "run", "--", "ls -l | wc", code=127)["hint"]
     assert "`mulligan run -- sh -c 'ls -l | wc'`" in hint
 
 
 def test_a_file_of_settings_that_is_wrong_is_mended_in_the_file(tmp_path: Path) -> None:
     data_of(tmp_path, "init")
-    file = tmp_path / ".mulligan" / "config.toml"
+    file = home_of(tmp_path) / "config.toml"
     file.write_text("sandbox.isolat = 'off'\n")
     hint = refused(tmp_path, "config", "list", code=2)["hint"]
     assert hint.startswith("did you mean `sandbox.isolate`? correct or remove it there; known: sandbox.")
@@ -199,21 +239,21 @@ def test_a_file_of_settings_that_is_wrong_is_mended_in_the_file(tmp_path: Path) 
 
 
 def test_a_damaged_database_is_put_back_and_not_made_writable(project: Path, tmp_path: Path) -> None:
-    shutil.copytree(project / ".mulligan", tmp_path / ".mulligan")
-    (tmp_path / ".mulligan" / "mulligan.db").write_bytes(b"nonsense" * 1000)
+    data_of(tmp_path, "init")
+    (home_of(tmp_path) / "mulligan.db").write_bytes(b"nonsense" * 1000)
     hint = refused(tmp_path, "plan", "list", code=1)["hint"]
-    assert hint == f"put back a copy of the file; to start over instead, move {tmp_path / '.mulligan'} away"
+    assert hint == f"put back a copy of the file; to start over instead, move {home_of(tmp_path)} away"
 
 
 def test_a_plan_that_is_taken_back_twice_says_what_it_is(tmp_path: Path) -> None:
     (tmp_path / "tour.yaml").write_text(PLAN)
     data_of(tmp_path, "plan", "execute", "tour.yaml")
-    assert "mulligan plan apply" in refused(tmp_path, "plan", "resume", "tour")["hint"]
+    assert "mulligan apply" in refused(tmp_path, "plan", "resume", "tour")["hint"]
     data_of(tmp_path, "plan", "apply", "--yes", "tour")
     data_of(tmp_path, "plan", "unapply", "--yes", "tour")
     error = refused(tmp_path, "plan", "unapply", "--yes", "tour")
     assert error["kind"] == "nothing_applied"
-    assert "the real resources no longer contain its result" in error["message"]
+    assert "the real resources do not contain its result" in error["message"]
 
 
 def test_a_current_folder_that_is_gone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -253,11 +293,11 @@ def test_a_failed_step_says_what_helps_and_how_to_go_on_with_a_mended_file(tmp_p
     error = refused(tmp_path, "plan", "execute", "tour.yaml", code=1)
     plan_id = error["plan_id"]
     assert error["hint"].startswith(
-        f"delete a folder with the tool `shell` (`rm -r`); then `mulligan plan resume {plan_id}` tries it again"
+        f"delete a folder with the tool `shell` (`rm -r`); then `mulligan resume {plan_id}` tries it again"
     )
     assert "(with a corrected plan file: `--plan FILE`)" in error["hint"]
     told = data_of(tmp_path, "plan", "status")["error"]["hint"]
-    assert told == f"run on with `mulligan plan resume {plan_id}` (with a corrected plan file: `--plan FILE`)"
+    assert told == f"run on with `mulligan resume {plan_id}` (with a corrected plan file: `--plan FILE`)"
     (tmp_path / "tour.yaml").write_text(
         "name: tour\nsteps:\n  - {name: s, tool: shell, args: {command: rm -r folder}}\n"
     )
@@ -279,8 +319,12 @@ def test_every_help_has_an_example_and_the_exit_codes(words: str, capfd: pytest.
     assert re.search(f"\n  Example:\n    mulligan {words}", shown), shown
     codes = re.findall(r"^    (\d+) +\S", shown.partition("Exit codes:\n")[2], re.MULTILINE)
     assert codes[:1] == ["0"]
-    assert "2" in codes
-    assert "1" in codes or words == "completion"
+    own = (
+        {"125"}
+        if words in ("run", "shell")
+        else {"1", "2"} - ({"1"} if words in ("completion", "help") else set())
+    )
+    assert own <= set(codes)
 
 
 @pytest.mark.parametrize("words", ["", "plan", "checkpoint"])
@@ -307,13 +351,13 @@ def test_a_project_that_a_plan_file_made_is_told(tmp_path: Path, capfd: pytest.C
         folder.mkdir()
         (folder / "tour.yaml").write_text(PLAN)
     for folder, word in zip(made, ("create", "execute"), strict=False):
-        told = f"made a project: {folder}/.mulligan keeps plans and checkpoints"
-        assert ask(folder, "plan", word, "tour.yaml")["messages"] == [told]
+        told = ask(folder, "plan", word, "tour.yaml")["messages"]
+        assert told == [f"made a project: {home_of(folder)} keeps plans and checkpoints"]
         assert ask(folder, "plan", word, "tour.yaml")["messages"] == []
     capfd.readouterr()
     with chdir(made[2]):
         assert run(["plan", "create", "tour.yaml"]) == 0
-    assert capfd.readouterr().err.startswith(f"note: made a project: {made[2]}/.mulligan")
+    assert capfd.readouterr().err.startswith(f"note: made a project: {home_of(made[2])} ")
 
 
 def test_a_plan_that_was_only_recorded_says_how_it_is_run_and_which_one_a_name_means(
@@ -324,10 +368,10 @@ def test_a_plan_that_was_only_recorded_says_how_it_is_run_and_which_one_a_name_m
         assert run(["plan", "create", "tour.yaml"]) == 0
         shown = capfd.readouterr().out
         first = data_of(tmp_path, "plan", "status")["plan_id"]
-        assert shown.endswith(f"\nnext: run it with `mulligan plan execute {first}`\n")
+        assert shown == "tour: ready to run\nnext: run it with `mulligan plan execute tour`\n"
         second = data_of(tmp_path, "plan", "execute", "tour.yaml")["plan_id"]
         assert run(["plan", "status", "latest"]) == 0
-        assert "next:" not in capfd.readouterr().out
+        assert "plan execute" not in capfd.readouterr().out
     assert data_of(tmp_path, "plan", "status", "tour")["plan_id"] == first
     assert data_of(tmp_path, "plan", "status", "tour-2")["plan_id"] == second
     assert [plan["handle"] for plan in data_of(tmp_path, "plan", "list")["plans"]] == ["tour", "tour-2"]

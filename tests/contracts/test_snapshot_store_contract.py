@@ -10,7 +10,7 @@ import pytest
 from mulligan.domain.checkpoints.snapshot import ObjectId, Snapshot
 from mulligan.domain.trees.tree_difference import StoredContent
 from mulligan.errors import RestoreFailed, SnapshotDamaged, SystemFailed
-from mulligan.ports import SnapshotStore
+from mulligan.ports import SnapshotStore, WorkingTree
 from tests.support.raised import raises
 from tests.support.snapshot_world import Watcher, new_store, picture, removed, restored, tree_at
 
@@ -219,6 +219,83 @@ def test_the_project_home_and_excluded_paths_are_never_touched(store: SnapshotSt
     (tree / "src" / "app.db").write_text("3")
     store.restore(whole, tree_at(tree, *excluded), Watcher())
     assert (tree / "src" / "app.db").read_text() == "3"
+
+
+PATTERNS = ("*.log", "/build/", "**/cache/*", "!keep.log")
+
+
+def excluding(tree: Path) -> WorkingTree:
+    return tree_at(tree, patterns=PATTERNS)
+
+
+def fill_excluded(tree: Path, text: str) -> dict[str, str]:
+    paths = ["x.log", "src/y.log", "build/deep/z", "src/cache/a", "src/cache/b/c"]
+    for path in paths:
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text(text)
+    return dict.fromkeys(paths, text)
+
+
+def test_what_patterns_match_is_never_touched(store: SnapshotStore, tree: Path) -> None:
+    (tree / "src" / "cache").mkdir()
+    (tree / "keep.log").write_text("kept")
+    before = store.capture(excluding(tree), Watcher())
+    excluded = fill_excluded(tree, "1")
+    capture = store.capture(excluding(tree), Watcher())
+    assert (capture.snapshot.id, capture.files, capture.unheld) == (before.snapshot.id, 5, ())
+    assert store.matched(excluding(tree)) == ("build", "src/cache/a", "src/cache/b", "src/y.log", "x.log")
+    assert store.survey(excluding(tree), Watcher()).files == 5
+    excluded |= fill_excluded(tree, "22")
+    (tree / "keep.log").write_text("changed")
+    (tree / "new").mkdir()
+    (tree / "new" / "n.log").write_text("n")
+    (tree / "new" / "held").write_text("h")
+    expected = (*restored("keep.log"), *removed("new/held"))
+    assert store.compare(before.snapshot, excluding(tree)) == expected
+    assert store.restore(before.snapshot, excluding(tree), Watcher()) == expected
+    assert {path: (tree / path).read_text() for path in excluded} == excluded
+    assert ((tree / "keep.log").read_text(), (tree / "new" / "n.log").read_text()) == ("kept", "n")
+    assert not (tree / "new" / "held").exists()
+    (tree / "new" / "n.log").unlink()
+    assert store.restore(before.snapshot, excluding(tree), Watcher()) == removed("new")
+
+
+def test_an_excluded_folder_in_the_place_of_a_file_is_refused(store: SnapshotStore, tree: Path) -> None:
+    (tree / "build").write_text("a file of that name is held")
+    before = store.capture(excluding(tree), Watcher())
+    (tree / "build").unlink()
+    assert store.compare(before.snapshot, excluding(tree)) == restored("build")
+    (tree / "build").mkdir()
+    (tree / "build" / "inside").write_text("1")
+    assert store.capture(excluding(tree), Watcher()).files == before.files - 1
+    with raises(RestoreFailed, path="build"):
+        store.restore(before.snapshot, excluding(tree), Watcher())
+    assert (tree / "build" / "inside").read_text() == "1"
+    (tree / "build" / "inside").unlink()
+    (tree / "build").rmdir()
+    assert store.restore(before.snapshot, excluding(tree), Watcher()) == restored("build")
+
+
+def test_patterns_do_not_reach_into_git_directories(store: SnapshotStore, tree: Path) -> None:
+    (tree / "inner" / ".git" / "cache").mkdir(parents=True)
+    (tree / "inner" / ".git" / "cache" / "x.log").write_text("1")
+    assert store.capture(excluding(tree), Watcher()).files == 5
+    assert store.matched(excluding(tree)) == ()
+
+
+def test_a_tree_is_known_by_the_next_process_with_its_patterns(
+    make_store: Callable[[], SnapshotStore], tree: Path
+) -> None:
+    for number in range(100):
+        (tree / f"{number}").write_text(f"{number}")
+    fill_excluded(tree, "1")
+    first = make_store().capture(excluding(tree), Watcher())
+    again = make_store().capture(excluding(tree), Watcher())
+    assert (again.snapshot, again.files) == (first.snapshot, first.files)
+    fill_excluded(tree, "22")
+    (tree / "src" / "y.log").unlink()
+    (tree / "5").unlink()
+    assert make_store().capture(excluding(tree), Watcher()).files == first.files - 1
 
 
 def test_a_missing_folder_is_made(store: SnapshotStore, tree: Path, tmp_path: Path) -> None:

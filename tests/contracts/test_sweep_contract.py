@@ -133,3 +133,25 @@ def test_a_sweep_deletes_nothing_while_the_store_is_held(
     sweep.join(30)
     assert not sweep.is_alive()
     assert _damaged(make_store(), taken) == [True] * 4
+
+
+def test_a_thorough_sweep_leaves_no_garbage_in_any_pack(
+    make_store: Callable[[], SnapshotStore], tree: Path
+) -> None:
+    (tree / "large").write_bytes(os.urandom(400_000))
+    (tree / "secret").write_bytes(os.urandom(1000))
+    store = make_store()
+    whole = store.capture(tree_at(tree), Watcher()).snapshot
+    entry = store.item(whole.roots[0], "secret")
+    assert entry is not None
+    assert entry.content is not None
+    (root,) = store.without(whole.roots, ["secret"]).values()
+    live = Snapshot((root,))
+    store.sweep(lambda: [live], dry_run=False, observer=Watcher())
+    assert store.kept_contents([entry.content])  # a small part of its pack
+    swept = store.sweep(lambda: [live], dry_run=False, observer=Watcher(), thorough=True)
+    assert swept.packs_rewritten == 1
+    assert not store.kept_contents([entry.content])
+    assert _damaged(store, [live]) == [False]
+    again = store.sweep(lambda: [live], dry_run=False, observer=Watcher(), thorough=True)
+    assert (again.packs_rewritten, again.bytes_freed) == (0, 0)

@@ -14,6 +14,7 @@ from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import MulliganError, PlanAlreadyApplied, PlanAlreadyComplete, PlanCancelled
 from tests.faults.projects import project_in, services_of
 from tests.faults.trials import picture_without_times
+from tests.support.homes import homes_beside
 from tests.support.keeping import keep, put_back
 
 PLAN = """\
@@ -53,6 +54,7 @@ class ApplyWorld:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "project"
         self._kept = folder / "kept"
+        homes_beside(self.folder).mkdir(mode=0o700, parents=True)
         site = self.folder / "site"
         for place in (site / "old" / "deep", site / "was"):
             place.mkdir(parents=True)
@@ -73,6 +75,7 @@ class ApplyWorld:
         (site / "text").write_text(TEXT.replace("one", "ONE"))  # by the user, meanwhile
         (site / "mine").write_text("the user's own")
         self.before = self.seen()
+        self.sandboxes = self.in_sandboxes()
         self.keep("complete")
         self.apply()
         self.after = self.seen()
@@ -113,6 +116,14 @@ class ApplyWorld:
             rows=_rows(site / "rows.db"),
             more=_rows(self.folder / "more.db"),
         )
+
+    def in_sandboxes(self) -> dict[str, object]:
+        """Look at the sandboxes of the plan."""
+        found = {s.resource: Path(s.path) for s in project_in(self.folder).status("shown").sandboxes}
+        return {
+            name: picture_without_times(path) if path.is_dir() else _rows(path)
+            for name, path in found.items()
+        }
 
     def passed(self, act: Callable[[], object]) -> list[str]:
         """The acts that this process comes to, in order."""

@@ -7,14 +7,16 @@ from functools import partial
 from pathlib import Path
 
 from mulligan.adapters.db.database_file import open_sqlite
-from mulligan.adapters.project_home import make_project
 from mulligan.api.project import Project
 from mulligan.domain.plans.event import Event
 from mulligan.ports import Claim, StopRequest
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
+from mulligan.wiring.adapters import Adapters
+from mulligan.wiring.home_wiring import make
 from mulligan.wiring.services import Services
-from mulligan.wiring.surroundings import Surroundings
+from mulligan.wiring.surroundings import Surroundings, locate
+from tests.support.homes import homes_for
 
 
 class Watching:
@@ -42,9 +44,9 @@ def nothing(_: Event) -> None:
 class InterruptedAtCommit(Database):
     """A database whose claimant is interrupted while a commit goes on: a signal is raised once it is done."""
 
-    def __init__(self, path: Path, wanted: Callable[[Transaction], bool]) -> None:
+    def __init__(self, adapters: Adapters, wanted: Callable[[Transaction], bool]) -> None:
         """Interrupt the first commit of which `wanted` says yes, looking at its rows."""
-        super().__init__(partial(open_sqlite, path))
+        super().__init__(partial(open_sqlite, adapters.database_path), adapters.places)
         self._wanted = wanted
         self.interrupted = False
 
@@ -61,17 +63,31 @@ class InterruptedAtCommit(Database):
 
 def services_in(folder: Path) -> Services:
     """The services of a project in that folder, with no settings but the defaults."""
-    make_project(folder)
+    make(_around(folder), ".")
     return services_of(folder)
 
 
 def services_of(folder: Path) -> Services:
     """The services of the project that is in that folder."""
-    environ = {"PATH": os.environ.get("PATH", os.defpath)}
-    around = Surroundings(environ=environ, folder=folder, user_settings=folder / "none.toml", options={})
-    return Services(folder=folder, around=around, stop=StopRequest())
+    around = _around(folder)
+    return Services(place=locate(around, str(folder)), around=around, stop=StopRequest())
+
+
+def _around(folder: Path) -> Surroundings:
+    environ = {"PATH": os.environ["PATH"], "MULLIGAN_HOME": homes_for(folder)}
+    return Surroundings(environ=environ, folder=folder, user_settings=folder / "none.toml", options={})
 
 
 def project_in(folder: Path, act: Callable[[Event], None] = nothing) -> Project:
     """A project in that folder, as a new process opens it."""
     return Project(services=services_in(folder), observer=Watching(act))
+
+
+def go_of(folder: Path) -> Path:
+    """Return the file that steps of a project wait for: outside of it, where every step sees it."""
+    return folder.with_name(f"{folder.name}-go")
+
+
+def waiting(plan: str, folder: Path) -> str:
+    """Return a plan file whose steps find the file to wait for in `$MULLIGAN_VAR_GO`."""
+    return f"{plan}variables: {{go: {go_of(folder)}}}\n"

@@ -10,7 +10,19 @@ from pathlib import Path
 from mulligan.api.project import Project
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.errors import MulliganError
-from tests.faults.scenario_plans import ADDED, FAMILY, IN_PLACE, MAIN, SHOWN, SMALL, STOPPED
+from tests.faults.scenario_plans import (
+    ADDED,
+    AGAIN,
+    ASKING,
+    FAMILY,
+    HALF,
+    IN_PLACE,
+    MAIN,
+    SHOWN,
+    SMALL,
+    STOPPED,
+)
+from tests.support.homes import home_of
 
 DECISION = "the decision"  # stands for the id that is in the notes
 _CORRECT = ("plan", "correct", "--mode", "revert")
@@ -47,7 +59,11 @@ def make_project_folder(folder: Path) -> None:
     (folder / "mended.yaml").write_text(MAIN.replace("FIRST", "mended"))
     (folder / "added.yaml").write_text(ADDED)
     (folder / "in-place.yaml").write_text(IN_PLACE)
+    (folder / "next.yaml").write_text(IN_PLACE.replace("in-place", "next"))
     (folder / "stopped.yaml").write_text(STOPPED)
+    (folder / "half.yaml").write_text(HALF)
+    (folder / "again.yaml").write_text(AGAIN)
+    (folder / "asking.yaml").write_text(ASKING)
     for name, overlap in (("family", "echo third >> tool"), ("cousins", "echo third > third")):
         text = FAMILY.replace("NAME", name).replace("OVERLAP", overlap)
         (folder / f"{name}.yaml").write_text(text)
@@ -72,6 +88,7 @@ class Command:
     name: str
     words: tuple[str, ...]
     reached: Callable[[Project], bool] | None = None  # None: its exit code 0 tells
+    again: tuple[str, ...] = ()  # what goes on with it where it is refused the second time
     prepare: Callable[[Path, Run], object] = lambda _folder, _run: None
     meanwhile: Callable[[Path], AbstractContextManager[None]] = lambda _folder: nullcontext()
 
@@ -122,9 +139,17 @@ def _stands(project: Project, state: State, *, attempt: int) -> bool:
     return (status.state, status.attempt) == (state, attempt)
 
 
+def _steps_of(project: Project, name: str) -> int:
+    return len(project.status(name).steps)
+
+
+def _has_run_on(project: Project) -> bool:
+    return in_state("half", State.COMPLETE)(project) and _steps_of(project, "half") == 3
+
+
 def _look_up_the_decision(folder: Path, run: Run) -> None:
     """Note the id of what was picked: only the project knows it."""
-    with sqlite3.connect(folder / ".mulligan" / "mulligan.db") as rows:
+    with sqlite3.connect(home_of(folder) / "mulligan.db") as rows:
         picked = rows.execute("SELECT decision_id FROM decisions WHERE superseded = 0 AND type = 'choice'")
         ((decision,),) = picked
     rows.close()
@@ -137,7 +162,7 @@ def _open_the_gate(folder: Path, run: Run) -> None:
 
 def _leave_things_behind(folder: Path, run: Run) -> None:
     """What killed processes may leave, and a pack that nobody needs."""
-    home = folder / ".mulligan"
+    home = home_of(folder)
     (plan_folder, *_) = (home / "sandboxes").iterdir()
     for place in (
         home / "store/rooms/0123",
@@ -152,15 +177,42 @@ def _leave_things_behind(folder: Path, run: Run) -> None:
     pack.with_name(f"{'0' * 32}.pack").write_bytes(pack.read_bytes())
 
 
+def paths_are_back(project: Project) -> bool:
+    """Whether the paths are as they were before the plan was applied, and nothing is under way."""
+    site = project.folder / "site"
+    if (site / "text").read_text() != "text" or (site / "made").exists() or not (site / "gone").exists():
+        return False
+    with closing(sqlite3.connect(site / "rows.db")) as db:
+        rows = db.execute("select count(*) from t").fetchone()
+    with closing(sqlite3.connect(project.database)) as db:
+        return (rows, db.execute("select count(*) from intents").fetchone()) == ((0,), (0,))
+
+
+def restore_is(*, undone: bool) -> Callable[[Project], bool]:
+    """Whether the restore of paths was undone or not, and nothing is under way."""
+
+    def reached(project: Project) -> bool:
+        with closing(sqlite3.connect(project.database)) as db:
+            open_ones = db.execute("select count(*) from intents").fetchone()
+        (entry,) = (each for each in project.timeline() if each.kind == "restore")
+        return open_ones == (0,) and entry.undone is undone
+
+    return reached
+
+
 def _mend(folder: Path, run: Run) -> None:
     """Bring together what a merge could not."""
-    (found,) = [t for t in folder.glob(".mulligan/sandboxes/*/kin/tool") if "<<<<<<<" in t.read_text()]
+    (found,) = [t for t in home_of(folder).glob("sandboxes/*/kin/tool") if "<<<<<<<" in t.read_text()]
     found.write_text("".join(f"{line}\n" for line in found.read_text().splitlines() if line[0] not in "<=>"))
 
 
 def created(name: str) -> Callable[[Path, Run], object]:
     """A plan that waits."""
-    return lambda _, run: run("plan", "create", f"{name}.yaml")
+
+    def prepare(folder: Path, run: Run) -> None:
+        assert run("plan", "create", f"{name}.yaml") == 0
+
+    return prepare
 
 
 def _executed(name: str) -> Callable[[Path, Run], object]:
@@ -177,6 +229,19 @@ def cut_off(name: str, fault: str, *words: str) -> Callable[[Path, Run], object]
         assert run(*words, fault=fault) == -9
 
     return prepare
+
+
+def _save_in_the_real_folder(folder: Path, run: Run) -> None:
+    """Let someone change a file that no plan touches."""
+    (folder / "real" / "mine").write_text("the user's own")
+
+
+def _after_a_failed_run(folder: Path, run: Run) -> None:
+    """Leave a command that failed in place, which the next plan there ends."""
+    run("plan", "cancel", "in-place")
+    place = ("run", "--in-place", "--resource", "real")
+    assert run(*place, "--name", "failed", "--", "sh", "-c", "echo half > half; exit 1") == 1
+    run("plan", "create", "next.yaml")
 
 
 COMMANDS = (
@@ -236,13 +301,30 @@ COMMANDS = (
     Command(
         name="execute in place",
         words=("plan", "execute", "in-place"),
-        reached=in_state("in-place", State.COMPLETE),
+        reached=in_state("in-place", State.APPLIED, Phase.APPLY),
         prepare=created("in-place"),
+    ),
+    Command(
+        name="undo in place",
+        words=("undo", "--yes", "in-place"),
+        reached=in_state("in-place", State.QUEUED),
+        prepare=_save_in_the_real_folder,
+    ),
+    Command(
+        name="redo in place",
+        words=("redo", "--yes"),
+        reached=in_state("in-place", State.APPLIED, Phase.APPLY),
     ),
     Command(
         name="roll back in place",
         words=("plan", "rollback", "--yes", "in-place", "first"),
         reached=in_state("in-place", State.QUEUED),
+    ),
+    Command(
+        name="begin after a run that failed",
+        words=("plan", "execute", "next"),
+        reached=in_state("next", State.APPLIED, Phase.APPLY),
+        prepare=_after_a_failed_run,
     ),
     Command(
         name="resume what was killed",
@@ -273,7 +355,7 @@ COMMANDS = (
     Command(
         name="take it back",
         words=("plan", "unapply", "--yes", "shown"),
-        reached=in_state("shown", State.CANCELLED, Phase.APPLY),
+        reached=in_state("shown", State.COMPLETE),
     ),
     Command(
         name="apply once more",
@@ -282,10 +364,55 @@ COMMANDS = (
         prepare=cut_off("halfway", "after:apply.ready:1:SIGKILL", "plan", "apply", "--yes", "halfway"),
     ),
     Command(
+        name="restore paths",
+        words=(
+            *("restore", "--yes", "--delete", "halfway@1"),
+            *("site/text", "site/gone", "site/made", "site/rows.db"),
+        ),
+        reached=paths_are_back,
+    ),
+    Command(name="undo a restore", words=("undo", "--yes"), reached=restore_is(undone=True)),
+    Command(name="redo a restore", words=("redo", "--yes"), reached=restore_is(undone=False)),
+    Command(
+        name="apply again",
+        words=("plan", "apply", "--yes", "shown"),
+        reached=in_state("shown", State.APPLIED, Phase.APPLY),
+    ),
+    Command(
         name="be stopped",
         words=("plan", "execute", "stopped"),
         reached=in_state("stopped", State.COMPLETE),
         prepare=created("stopped"),
+    ),
+    Command(
+        name="accept",
+        words=("plan", "accept", "half"),
+        reached=in_state("half", State.COMPLETE),
+        prepare=_executed("half"),
+    ),
+    Command(
+        name="run on",
+        words=("run", "--on", "half", "--", "sh", "-c", 'echo half.more >> "$PLACE/ran"; echo more > more'),
+        reached=_has_run_on,
+        again=("plan", "resume", "half"),
+    ),
+    Command(
+        name="keep what fails",
+        words=("run", "--on", "half", "--keep", "--", "sh", "-c", "echo most > most; exit 3"),
+        reached=lambda project: in_state("half", State.COMPLETE)(project) and _steps_of(project, "half") == 4,
+        again=("plan", "resume", "half"),
+    ),
+    Command(
+        name="ask",
+        words=("plan", "execute", "asking"),
+        reached=in_state("asking", State.CONSTRAINED),
+        prepare=created("asking"),
+    ),
+    Command(
+        name="answer",
+        words=("plan", "answer", "asking", "that"),
+        reached=in_state("asking", State.COMPLETE),
+        again=("plan", "resume", "asking"),
     ),
     Command(
         name="execute a family",
@@ -311,9 +438,21 @@ COMMANDS = (
         words=("plan", "rollback", "--yes", "family", "first"),
         reached=in_state("family", State.QUEUED),
     ),
+    Command(
+        name="remove a plan",
+        words=("rm", "--yes", "family"),
+        reached=lambda project: all(plan.name != "family" for plan in project.plans()),
+    ),
+    Command(name="forget paths", words=("forget", "--yes", "code/tool", "site/text")),
     Command(name="configure", words=("config", "set", "plan.max-parallel", "3")),
     Command(name="gc", words=("gc",), prepare=_leave_things_behind),
     Command(name="cancel", words=("plan", "cancel", "main"), reached=in_state("main", State.CANCELLED)),
+    Command(
+        name="adopt",
+        words=("plan", "execute", "again"),
+        reached=in_state("again", State.COMPLETE),
+        prepare=created("again"),
+    ),
 )
 SCENARIO = Scenario(
     make=make_project_folder, commands=COMMANDS, places=("code", "data", "real", "site", "kin"), files=()

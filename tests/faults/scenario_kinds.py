@@ -4,17 +4,21 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from mulligan.adapters.db.connection import SqliteConnection
 from mulligan.adapters.db.migration import migrate, packaged_migrations
+from mulligan.adapters.homes.home_index import HomeIndex
+from mulligan.adapters.homes.home_link import read_record
 from mulligan.adapters.sandboxes.git.repository.git_packs import Objects
 from mulligan.api.project import Project
-from mulligan.domain.plans.plan import State
+from mulligan.domain.plans.plan import Phase, State
+from mulligan.domain.plans.step import StepStatus
 from tests.faults.scenario import Command, Run, Scenario, created, cut_off, in_state, notes_in
 from tests.support.git_world import run_git
+from tests.support.homes import home_of, homes_for
 
 KINDS = """\
 name: kinds
@@ -103,13 +107,13 @@ def make_project_folder(folder: Path) -> None:
     for name in ("app.db", "folder/inner.db"):
         with closing(sqlite3.connect(folder / name)) as database:
             database.executescript("CREATE TABLE t (x); INSERT INTO t VALUES (1);")
-    for home in (folder / ".mulligan", folder / "old" / ".mulligan"):
-        home.mkdir(mode=0o700, parents=True)
+    for home in (home_of(folder), home_of(folder / "old")):
+        (home / "store").mkdir(mode=0o700, parents=True)
         (home / ".gitignore").write_text("*\n")
-    older = SqliteConnection(folder / "old" / ".mulligan" / "mulligan.db")
+    older = SqliteConnection(home_of(folder / "old") / "mulligan.db")
     migrate(older, packaged_migrations()[:1])
     older.close()
-    (folder / ".mulligan" / "tools.py").write_text(TOOLS)
+    (home_of(folder) / "tools.py").write_text(TOOLS)
     (folder / "kinds.yaml").write_text(KINDS)
     (folder / "real.yaml").write_text(REAL)
     (folder / "hung.yaml").write_text(HUNG)
@@ -117,7 +121,7 @@ def make_project_folder(folder: Path) -> None:
 
 def _with_many_packs(folder: Path, run: Run) -> None:
     """As after many checkpoints: the next commit joins their packs."""
-    (place,) = (folder / ".mulligan" / "git").glob("*/repo.git/objects/pack")
+    (place,) = (home_of(folder) / "git").glob("*/repo.git/objects/pack")
     objects = Objects("sha1")
     for number in range(_MANY):
         objects.add("blob", b"%d" % number)
@@ -126,10 +130,10 @@ def _with_many_packs(folder: Path, run: Run) -> None:
 
 def _lose_things(folder: Path, run: Run) -> None:
     """A plan without its sandboxes, and with checkpoints that no commit has any more."""
-    (sandboxes,) = (folder / ".mulligan" / "sandboxes").glob("*/")
+    (sandboxes,) = (home_of(folder) / "sandboxes").glob("*/")
     for name in ("repo", "db"):
         shutil.rmtree(sandboxes / name)
-    for ref in (folder / ".mulligan" / "git").glob("*/repo.git/refs/checkpoints/*"):
+    for ref in (home_of(folder) / "git").glob("*/repo.git/refs/checkpoints/*"):
         ref.unlink()
 
 
@@ -142,9 +146,7 @@ def _end_plans(folder: Path, run: Run) -> None:
 @contextmanager
 def _hanging(folder: Path) -> Generator[None]:
     """A process that has the plan and does nothing with it."""
-    (lock,) = (
-        file for file in (folder / ".mulligan" / "locks").glob("*.lock") if _is_of("hung", folder, file)
-    )
+    (lock,) = (file for file in (home_of(folder) / "locks").glob("*.lock") if _is_of("hung", folder, file))
     process = subprocess.Popen([sys.executable, "-c", _HOLDER, str(lock)], stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
@@ -155,8 +157,21 @@ def _hanging(folder: Path) -> Generator[None]:
         process.communicate()
 
 
+def _is_imported(project: Project) -> bool:
+    """The home is there, and found by its folder; the next command there completes the folder."""
+    home = HomeIndex(Path(homes_for(project.folder))).lookup(project.folder / "imported")
+    return home is not None and read_record(home) is not None
+
+
+def _leave_a_home(folder: Path, run: Run) -> None:
+    """A home whose folder is gone."""
+    (folder / "gone").mkdir()
+    run("init", "gone")
+    shutil.rmtree(folder / "gone")
+
+
 def _is_of(name: str, folder: Path, lock: Path) -> bool:
-    with closing(sqlite3.connect(folder / ".mulligan" / "mulligan.db")) as database:
+    with closing(sqlite3.connect(home_of(folder) / "mulligan.db")) as database:
         rows = database.execute("SELECT name FROM plans WHERE plan_id = ?", (lock.stem,)).fetchall()
     return rows == [(name,)]
 
@@ -164,6 +179,17 @@ def _is_of(name: str, folder: Path, lock: Path) -> bool:
 def _stands_at_the_start(project: Project) -> bool:
     status = project.status("kinds")
     return status.state is State.QUEUED and not (notes_in(project.folder) / "published-one").exists()
+
+
+def _is_undone(name: str, steps: int) -> Callable[[Project], bool]:
+    """Whether so many steps of a plan that stopped are complete."""
+
+    def reached(project: Project) -> bool:
+        status = project.status(name)
+        done = sum(step.status is StepStatus.DONE for step in status.steps)
+        return (status.state, done) == (State.QUEUED, steps)
+
+    return reached
 
 
 COMMANDS = (
@@ -199,12 +225,16 @@ COMMANDS = (
             len({c.group_id for c in project.checkpoints.list("kinds", superseded=True)}) <= 3
         ),
     ),
+    Command(name="forget in a checkout", words=("forget", "--yes", "repo/file")),
     Command(
         name="work on real things",
         words=("plan", "execute", "real"),
-        reached=in_state("real", State.COMPLETE),
+        reached=in_state("real", State.APPLIED, Phase.APPLY),
         prepare=created("real"),
     ),
+    Command(name="undo rows", words=("undo", "--yes", "real"), reached=_is_undone("real", 1)),
+    Command(name="undo a commit", words=("undo", "--yes", "real"), reached=_is_undone("real", 0)),
+    Command(name="redo a commit", words=("redo", "--yes"), reached=_is_undone("real", 1)),
     Command(
         name="roll back real things",
         words=("plan", "rollback", "--yes", "real", "first"),
@@ -219,10 +249,18 @@ COMMANDS = (
     ),
     Command(name="clean up", words=("plan", "cancel", "kinds"), reached=in_state("kinds", State.CANCELLED)),
     Command(name="gc of what is over", words=("-c", "sandbox.cleanup=on_terminal", "gc"), prepare=_end_plans),
+    Command(name="export", words=("project", "export", "saved", "--force")),
+    Command(
+        name="import",
+        words=("project", "import", "saved", "imported"),
+        reached=_is_imported,
+        prepare=lambda folder, _: (folder / "imported").mkdir(exist_ok=True),
+    ),
+    Command(name="prune projects", words=("projects", "prune", "--yes"), prepare=_leave_a_home),
 )
 SCENARIO_KINDS = Scenario(
     make=make_project_folder,
     commands=COMMANDS,
     places=("repo", "checkout", "folder"),
-    files=("old/.mulligan/mulligan.db.v1", "notes/published-one"),
+    files=("old/.mulligan/home.json", "notes/published-one"),
 )

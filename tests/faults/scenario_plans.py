@@ -59,6 +59,28 @@ steps:
   - {name: change, tool: shell, args: {command: 'echo NAME > text; rm -f gone; mkdir -p made; echo > made/NAME'}}
   - {name: rows, tool: sql, resource: rows, args: {statements: ["insert into t values ('NAME')"]}}
 """
+HALF = """\
+name: half
+resources: {code: {type: fs-directory, location: code}}
+steps:
+  - {name: one, run: 'echo half.one >> "$PLACE/ran"; echo 1 > one; rm -r old'}
+  - {name: two, run: 'echo 2 > two; rm gone; exit 1'}
+"""
+# It works in what the cancelled plan left.
+AGAIN = """\
+name: again
+resources: {data: {type: fs-directory, location: data}}
+steps:
+  - {name: one, run: 'echo again.one >> "$PLACE/ran"; cp large copy; echo 1 > one'}
+"""
+ASKING = """\
+name: asking
+resources: {code: {type: fs-directory, location: code}}
+steps:
+  - {name: one, run: 'echo asking.one >> "$PLACE/ran"; echo 1 > one'}
+  - {name: which, decision: {question: Which?, alternatives: [this, that]}}
+  - {name: two, run: 'echo asking.two >> "$PLACE/ran"; echo $MULLIGAN_OUTPUT_WHICH > two'}
+"""
 # A process that is asked to stop while its step runs: the parent of the launcher's guardian is the program. A
 # confined step could not signal it.
 STOPPED = """\

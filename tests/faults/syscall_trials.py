@@ -24,6 +24,7 @@ from tests.faults.projects import Watching, nothing, services_of
 from tests.faults.syscall_shim import Control, Hit
 from tests.faults.syscall_world import COMMANDS, Command, left_in, make_project_folder, seen_in
 from tests.faults.trials import GIT_USER, picture_without_times
+from tests.support.homes import homes_beside, homes_for
 from tests.support.keeping import keep, put_back
 
 _ATTEMPTS = 3  # more refusals are no progress
@@ -88,6 +89,7 @@ class Trials:
             return pickle.loads(self._remembered.read_bytes())
         self._folder.mkdir()
         self._kept.mkdir()
+        homes_beside(self._folder).mkdir(mode=0o700)
         make_project_folder(self._folder)
         for words in (("init",), ("plan", "create", "plan.yaml"), ("plan", "create", "place.yaml")):
             assert self._run(words).returncode == 0
@@ -251,6 +253,7 @@ class Trials:
     ) -> "subprocess.CompletedProcess[str]":
         argv = [sys.executable, "-m", "mulligan", *words, "--format", "json"]
         given = {**(environment or os.environ), **GIT_USER, "PYTHONDONTWRITEBYTECODE": "1"}
+        given["MULLIGAN_HOME"] = homes_for(self._folder)
         return subprocess.run(
             argv, cwd=self._folder, env=given, capture_output=True, text=True, timeout=120, check=False
         )

@@ -14,6 +14,7 @@ from pathlib import Path
 from mulligan.api.project import Project
 from mulligan.domain.plans.plan import Phase, State
 from tests.support.git_world import run_git
+from tests.support.homes import home_of
 from tests.support.snapshot_world import picture
 
 _STEPS = """\
@@ -77,7 +78,7 @@ def _user_at_work(folder: Path) -> None:
 
 def _leave_things_behind(folder: Path) -> None:
     """What killed processes leave, and a pack that nothing needs."""
-    home = folder / ".mulligan"
+    home = home_of(folder)
     (plan_folder, *_) = (home / "sandboxes").iterdir()
     for place in (
         home / "store/rooms/0123",
@@ -94,7 +95,7 @@ def _leave_things_behind(folder: Path) -> None:
 
 
 def _lose_a_sandbox(folder: Path) -> None:
-    (sandbox,) = folder.glob(".mulligan/sandboxes/*/app")
+    (sandbox,) = home_of(folder).glob("sandboxes/*/app")
     shutil.rmtree(sandbox)
 
 
@@ -124,7 +125,7 @@ COMMANDS = (
         name="unapply",
         words=("plan", "unapply", "--yes", "plan"),
         begin="applied",
-        reached=_in("plan", State.CANCELLED, State.COMPLETE),
+        reached=_in("plan", State.COMPLETE),
     ),
     Command(
         name="prune",
@@ -141,7 +142,7 @@ COMMANDS = (
         words=("plan", "execute", "place"),
         begin="created",
         end="worked in place",
-        reached=_in("place", State.COMPLETE),
+        reached=_in("place", State.APPLIED),
         all_or_none=False,
     ),
     Command(

@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tests.faults.every_passing import ROOT, code
-from tests.faults.syscall_shim import ways
+from tests.faults.syscall_shim import ALONE, TOGETHER, ways
 from tests.faults.syscall_trials import Fault, Found, NeverFired, Trials
 from tests.faults.syscall_world import COMMANDS
 from tests.shims import compiled
@@ -39,15 +39,20 @@ def faults_of(trials: Trials, commands: Iterable[str]) -> Iterator[Fault]:
 
 
 def sample(trials: Trials, seed: int, size: int) -> list[Fault]:
-    """Choose faults of all commands, the same for a seed: the more calls a command makes, the more of them are its."""
+    """Choose faults of all commands, the same for a seed: the more calls a command makes, the more of them are its.
+
+    The first two are the two kinds of death, whatever the numbers of calls are.
+    """
     chance = random.Random(seed)
     chosen: list[Fault] = []
     names = [command.name for command in COMMANDS]
     weights = [len(trials.undisturbed[name].calls) for name in names]
+    deaths = iter((ALONE, TOGETHER))
     for name in [*names, *chance.choices(names, weights, k=max(0, size - len(names)))]:
         calls = trials.undisturbed[name].calls
         number = chance.randrange(1, int(_SURE * len(calls)))
-        chosen.append(Fault(command=name, number=number, how=chance.choice(ways(calls[number - 1]))))
+        how = next(deaths, None) or chance.choice(ways(calls[number - 1]))
+        chosen.append(Fault(command=name, number=number, how=how))
     return chosen
 
 

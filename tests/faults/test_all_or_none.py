@@ -10,8 +10,10 @@ import pytest
 
 from mulligan.boundaries import watch
 from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.errors import DatabaseUnusable, RestoreIncomplete, SnapshotDamaged
 from tests.faults.projects import project_in
+from tests.support.homes import home_of
 
 PLAN = """
 name: two
@@ -54,7 +56,7 @@ class AfterTheWayBackIsKept:
 
 
 def test_damage_in_the_second_resource_leaves_the_first_as_it_was(folder: Path) -> None:
-    packs = sorted((folder / ".mulligan" / "store" / "packs").iterdir(), key=lambda p: p.stat().st_mtime_ns)
+    packs = sorted((home_of(folder) / "store" / "packs").iterdir(), key=lambda p: p.stat().st_mtime_ns)
 
     def lose_what_the_second_sandbox_started_from() -> None:
         packs[1].unlink()
@@ -64,12 +66,16 @@ def test_damage_in_the_second_resource_leaves_the_first_as_it_was(folder: Path) 
         project_in(folder, sabotage).rollback("two", "first")
     assert sabotage.done
     assert files(folder) == {"first": "new", "second": "new"}
-    status = project_in(folder).status("two")
-    assert (status.state, status.execution.checkpoints) == ("complete", 5)
+    project = project_in(folder)
+    status = project.status("two")
+    assert (status.state, status.execution.checkpoints) == ("complete", 4)
+    kept = project.checkpoints.list("two", superseded=True)[-1]
+    assert kept.checkpoint_type is CheckpointType.PRE_ROLLBACK, "left behind, and can be gone to"
+    assert status.last_checkpoint_id != kept.checkpoint_id
 
 
 def test_what_could_neither_be_done_nor_undone_is_completed_by_the_next_command(folder: Path) -> None:
-    packs = folder / ".mulligan" / "store" / "packs"
+    packs = home_of(folder) / "store" / "packs"
     hidden = folder / "hidden"
     hidden.mkdir()
     _, second_base, *later = sorted(packs.iterdir(), key=lambda p: p.stat().st_mtime_ns)

@@ -26,6 +26,11 @@ GUARDING = {
 OUTSIDE = {
     "adapters/db/connection.py transaction": "the end of a transaction that only read",
     "adapters/db/connection.py copy_to": "a draft; `rows.copy` gives it its name",
+    "adapters/homes/home_adoption.py _is_on_the_same_filesystem": "an empty file that is removed again",
+    "adapters/homes/home_archive.py _extract": "in a home that nothing names yet; `home.index` does",
+    "adapters/homes/home_link.py _write": "inside of `home.record` or `home.link`, which its callers name",
+    "adapters/homes/tree_copy.py _copy_file": "in a copy that nothing names yet; `home.link` does",
+    "adapters/sandboxes/git/places/private_files.py replace_below": "inside of `home.follow`, or after a restore",
     "adapters/sandboxes/sqlite/database_copy.py _backup": "into a folder that is removed again",
     "adapters/sandboxes/git/position/position.py _branch": "git is only asked",
     "adapters/sandboxes/git/position/staged_objects.py keep_staged": "in a folder that is captured and then removed",
@@ -51,9 +56,18 @@ IN_A_CORRECTION = ("return.intend", "return.ready", "restore.place")  # beside `
 IN_AN_APPEND = ("subplan.spawn", "restore.place")  # beside `append.record`: the child, and its merge
 
 
-@pytest.fixture(scope="module")
-def trials(tmp_path_factory: pytest.TempPathFactory) -> BothTrials:
-    return BothTrials(tmp_path_factory.mktemp("trials"))
+# Of what takes a plan as it is, adds to it, answers it, and takes an apply back.
+TAKEN_AS_IT_IS = [
+    ("accept", "plan.accept"),
+    ("run on", "step.add"),
+    ("run on", "group.record"),
+    ("keep what fails", "group.record"),
+    ("ask", "plan.constrain"),
+    ("answer", "group.record"),
+    ("take it back", "sandbox.remake"),
+    ("take it back", "apply.settle"),
+    ("apply again", "apply.settle"),
+]
 
 
 def test_the_list_and_the_code_name_the_same_acts() -> None:
@@ -128,6 +142,15 @@ def test_a_kill_in_the_middle_of_an_append(
 ) -> None:
     """The same command again goes on with it: a child that is done is not run again, and none is merged twice."""
     trials.strike(Fault(command="append", when="after", act=act, number=1, how="SIGKILL"))
+    record_property("faults survived", 1)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("command", "act"), TAKEN_AS_IT_IS)
+def test_a_kill_where_a_plan_is_taken_as_it_is(
+    trials: BothTrials, command: str, act: str, when: str, record_property: Callable[[str, object], None]
+) -> None:
+    trials.strike(Fault(command=command, when=when, act=act, number=1, how="SIGKILL"))
     record_property("faults survived", 1)
 
 

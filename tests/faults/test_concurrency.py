@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from tests.commands.program import answer_of, data_of, start
+from tests.faults.projects import go_of, waiting
 from tests.faults.trials import picture_without_times
+from tests.support.homes import home_of
 
 PROCESSES = 8
 PATIENCE = 60
@@ -28,15 +30,16 @@ steps:
 # Goes on when it is told to.
 HELD = """\
 name: held
+config: {sandbox.at: own-path}  # steps wait for a file of the real folder
 steps:
   - {name: one, tool: write_file, args: {path: one, content: "1"}}
-  - {name: two, tool: shell, args: {command: 'touch $TMPDIR/held; until [ -e ../../../../go ]; do sleep 0.02; done'}}
+  - {name: two, tool: shell, args: {command: 'touch $TMPDIR/held; until [ -e $MULLIGAN_VAR_GO ]; do sleep 0.02; done'}}
 """
 
 
 def _wait_for(condition: str, folder: Path) -> None:
     deadline = time.monotonic() + PATIENCE
-    while not list(folder.glob(condition)):
+    while not list(home_of(folder).glob(condition)):
         assert time.monotonic() < deadline, f"{condition} never appeared"
         time.sleep(0.02)
 
@@ -44,16 +47,16 @@ def _wait_for(condition: str, folder: Path) -> None:
 @pytest.fixture
 def held(tmp_path: Path) -> "Iterator[subprocess.Popen[str]]":
     """A process in the middle of a step."""
-    (tmp_path / "held.yaml").write_text(HELD)
+    (tmp_path / "held.yaml").write_text(waiting(HELD, tmp_path))
     process = start(tmp_path, "plan", "execute", "held.yaml")
-    _wait_for(".mulligan/scratch/*/tmp/held", tmp_path)
+    _wait_for("scratch/*/tmp/held", tmp_path)
     yield process
-    (tmp_path / "go").touch()
+    go_of(tmp_path).touch()
     process.communicate(timeout=PATIENCE)
 
 
 def _finish(folder: Path, process: "subprocess.Popen[str]") -> dict[str, Any]:
-    (folder / "go").touch()
+    go_of(folder).touch()
     return answer_of(process)
 
 
@@ -145,11 +148,11 @@ def test_looking_never_waits_for_a_running_plan(held: "subprocess.Popen[str]", t
 def test_the_lock_of_a_dead_process_holds_nobody(held: "subprocess.Popen[str]", tmp_path: Path) -> None:
     held.kill()
     held.wait()
-    (lock,) = (tmp_path / ".mulligan" / "locks").iterdir()
+    (lock,) = (home_of(tmp_path) / "locks").iterdir()
     assert json.loads(lock.read_text())["pid"] == held.pid
 
     assert data_of(tmp_path, "plan", "status", "held")["error"]["recoverable"] is True
-    (tmp_path / "go").touch()
+    go_of(tmp_path).touch()
     assert data_of(tmp_path, "plan", "resume", "held")["state"] == "complete"
 
 
@@ -158,7 +161,7 @@ def test_whatever_a_lock_file_says_only_the_lock_itself_counts(tmp_path: Path, t
     (tmp_path / "plan.yaml").write_text(PLAN.replace("NAME", "p"))
     (tmp_path / "shared").touch()
     plan_id = data_of(tmp_path, "plan", "create", "plan.yaml")["plan_id"]
-    locks = tmp_path / ".mulligan" / "locks"
+    locks = home_of(tmp_path) / "locks"
     locks.mkdir(exist_ok=True)
     (locks / f"{plan_id}.lock").write_text(text)
 

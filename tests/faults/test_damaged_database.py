@@ -2,7 +2,6 @@
 
 import gc
 import os
-import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -13,6 +12,7 @@ import pytest
 
 from mulligan.adapters.db import connection
 from tests.commands import program
+from tests.support.homes import home_of
 from tests.support.ordinary_user import as_ordinary_user
 from tests.support.snapshot_world import picture
 
@@ -68,12 +68,12 @@ def _project(folder: Path) -> Path:
 
 
 def _database(folder: Path) -> Path:
-    return folder / ".mulligan" / "mulligan.db"
+    return home_of(folder) / "mulligan.db"
 
 
 def _bytes(folder: Path) -> object:
     """All that must not change: the database, the snapshots, the sandboxes."""
-    home = folder / ".mulligan"
+    home = home_of(folder)
     packs = {pack.name: pack.read_bytes() for pack in (home / "store" / "packs").iterdir()}
     return _database(folder).read_bytes(), packs, picture(home / "sandboxes")
 
@@ -183,7 +183,11 @@ def test_the_log_of_a_killed_process_is_not_lost_with_its_index(folder: Path) ->
         other.execute("BEGIN")
         other.execute("SELECT * FROM plans").fetchall()
         data_of(folder, "checkpoint", "create", "p", "--label", "x")
-        copy = folder.with_name("copy")
-        shutil.copytree(folder, copy, symlinks=True)
-    Path(f"{_database(copy)}-shm").unlink()
-    assert [c["label"] for c in data_of(copy, "checkpoint", "list")["checkpoints"]][-1] == "x"
+        log = Path(f"{file}-wal")
+        killed = {part: part.read_bytes() for part in (file, log)}
+    assert killed[log]
+    for part in file.parent.glob(f"{file.name}*"):
+        part.unlink()
+    for part, data in killed.items():
+        part.write_bytes(data)
+    assert [c["label"] for c in data_of(folder, "checkpoint", "list")["checkpoints"]][-1] == "x"

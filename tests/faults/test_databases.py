@@ -16,6 +16,7 @@ from mulligan.domain.plans.plan import State
 from mulligan.errors import RestoreFailed
 from tests.faults.projects import project_in
 from tests.support.databases import beside, content, is_sound, rows, run_sql
+from tests.support.homes import home_of, homes_beside, homes_for
 from tests.support.keeping import keep, put_back
 from tests.support.long_run import LONGER
 
@@ -83,12 +84,12 @@ class FailingRestore:
             monkeypatch.setattr(kind, "restore", self._wrap(kind.restore))
 
     def _wrap(self, honest: Callable[..., object]) -> Callable[..., object]:
-        def restore(kind: object, sandbox: object, *others: object) -> object:
+        def restore(kind: object, sandbox: object, *others: object, **named: object) -> object:
             self._left -= 1
             fails = self._left == 0
             if fails and not self._after:
                 self._fire()
-            done = honest(kind, sandbox, *others)
+            done = honest(kind, sandbox, *others, **named)
             if fails:
                 self._fire()
             return done
@@ -125,7 +126,7 @@ def test_a_failure_between_any_two_resources_leaves_all_as_they_were(
 def test_gc_keeps_the_sandboxes_and_clears_what_killed_processes_left_beside_them(folder: Path) -> None:
     status = project_in(folder).execute(folder / "plan.yaml")
     before = state(folder)
-    left = folder / ".mulligan" / "sandboxes" / status.plan_id / ".work-alone"
+    left = home_of(folder) / "sandboxes" / status.plan_id / ".work-alone"
     left.mkdir()
     (left / "half").write_text("a database")
     assert project_in(folder).gc().sandboxes_removed == (str(left),)
@@ -154,7 +155,8 @@ steps:
   - {{name: fill, tool: sql, resource: data, args: {{statements: ["CREATE TABLE t (a)"]}}}}
 """
     )
-    assert project_in(tmp_path).execute(tmp_path / "plan.yaml").state is State.COMPLETE
+    done = State.APPLIED if strategy == "in_place" else State.COMPLETE
+    assert project_in(tmp_path).execute(tmp_path / "plan.yaml").state is done
     for _ in range(2):  # back, and forward
         preview = project_in(tmp_path).rollback("p", "first", dry_run=True)
         back = project_in(tmp_path).rollback("p", "first")
@@ -175,7 +177,8 @@ def sandbox_of(project: Project, resource: str) -> Path:
 def run(folder: Path, moment: int, *words: str) -> "subprocess.CompletedProcess[str]":
     program = Path(__file__).with_name("dying.py")
     argv = [sys.executable, str(program), str(moment), "SIGKILL", *words]
-    return subprocess.run(argv, cwd=folder, env=dict(os.environ), capture_output=True, text=True, check=False)
+    around = {**os.environ, "MULLIGAN_HOME": homes_for(folder)}
+    return subprocess.run(argv, cwd=folder, env=around, capture_output=True, text=True, check=False)
 
 
 def moments(done: "subprocess.CompletedProcess[str]") -> range:
@@ -184,6 +187,7 @@ def moments(done: "subprocess.CompletedProcess[str]") -> range:
 
 
 def test_a_rollback_killed_at_any_moment_is_completed_or_never_was(folder: Path, tmp_path: Path) -> None:
+    homes_beside(folder).mkdir(mode=0o700)
     project_in(folder).execute(folder / "plan.yaml")
     complete = tmp_path / "complete"
     keep(folder, complete)
@@ -214,7 +218,7 @@ def test_a_plan_killed_at_any_moment_goes_on_to_the_same_end(tmp_path: Path) -> 
         folder = filled(tmp_path / f"at-{moment}")
         killed = run(folder, moment, "plan", "execute", "plan.yaml")
         assert killed.returncode in (-9, 0), (moment, killed.stderr)  # how often it waits varies
-        left = project_in(folder) if (folder / ".mulligan" / "mulligan.db").exists() else None
+        left = project_in(folder) if (home_of(folder) / "mulligan.db").exists() else None
         known = left.plans() if left else ()
         if not known:
             continue  # killed before the plan was recorded

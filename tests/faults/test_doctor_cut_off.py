@@ -12,6 +12,8 @@ from mulligan.boundaries import watch
 from mulligan.errors import SandboxMissing
 from tests.faults.projects import project_in
 from tests.faults.trials import picture_without_times
+from tests.support.homes import homes_beside
+from tests.support.keeping import keep, put_back
 
 PLAN = """name: p
 resources:
@@ -37,6 +39,7 @@ def nobody_watches() -> Iterator[None]:
 def folder(tmp_path: Path) -> Path:
     """A project with a plan that is complete."""
     folder = tmp_path / "project"
+    homes_beside(folder).mkdir(mode=0o700, exist_ok=True)
     (folder / "site").mkdir(parents=True)
     for name in ("one", "two", "three"):
         (folder / "site" / name).write_text(name)
@@ -78,7 +81,7 @@ def repair(folder: Path, dying_at: int) -> bool:
 
 def test_an_apply_after_it_loses_nothing(folder: Path) -> None:
     kept = folder.with_name("kept")
-    shutil.copytree(folder, kept, symlinks=True)
+    keep(folder, kept)
     wanted = {**{name: name for name in ("one", "two", "three")}, "made": "new\n"}
     refused = done = 0
     for moment in range(1000):
@@ -95,8 +98,7 @@ def test_an_apply_after_it_loses_nothing(folder: Path) -> None:
             assert found == wanted, moment
         for name in ("site/rows.db", "more.db"):
             assert any("VALUES(1)" in str(row) for row in picture_without_times(folder / name)[b"."]), moment
-        shutil.rmtree(folder)
-        shutil.copytree(kept, folder, symlinks=True)
+        put_back(kept, folder)
     assert refused > 3
     assert done
     assert project_in(folder).doctor().healthy

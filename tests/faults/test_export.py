@@ -13,6 +13,7 @@ from mulligan.errors import SnapshotDamaged, TargetExists
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
 from tests.faults.projects import Watching, nothing, project_in, services_in
+from tests.support.homes import home_of
 
 PLAN = "name: small\nsteps:\n  - {name: one, tool: write_file, args: {path: a, content: '1'}}\n"
 
@@ -56,7 +57,7 @@ def test_a_folder_that_someone_makes_in_that_moment_is_left_alone(folder: Path, 
 
 
 def test_a_damaged_checkpoint_leaves_no_folder(folder: Path, tmp_path: Path) -> None:
-    for pack in (folder / ".mulligan" / "store" / "packs").iterdir():
+    for pack in (home_of(folder) / "store" / "packs").iterdir():
         data = bytearray(pack.read_bytes())
         data[40:200] = bytes(160)
         pack.write_bytes(data)

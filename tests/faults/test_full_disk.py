@@ -15,7 +15,8 @@ from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import SystemFailed
 from mulligan.wiring.system_clock import SystemClock
-from tests.commands.program import answer_of, data_of, start
+from tests.commands.program import answer_of, ask, data_of, start
+from tests.support.homes import home_of
 from tests.support.small_disk import PAGE, SmallDisk, small_disk
 from tests.support.snapshot_world import picture
 
@@ -33,9 +34,16 @@ steps:
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Generator[SmallDisk]:
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[SmallDisk]:
     with small_disk(tmp_path / "disk", 8 * MIB) as made:
+        monkeypatch.setenv("MULLIGAN_HOME", str(made.path / "homes"))
         yield made
+
+
+def _remove(project: Path) -> None:
+    """Remove a project with its home."""
+    shutil.rmtree(home_of(project))
+    shutil.rmtree(project)
 
 
 def _files(folder: Path, count: int = 20) -> None:
@@ -96,13 +104,14 @@ def test_the_first_capture_and_the_making_of_sandboxes(disk: SmallDisk) -> None:
         kinds.add(_fails_for_want_of_room(_run(project, "plan", "execute", "plan.yaml"), disk))
         disk.make_room()
         assert picture(project / "many") == real
-        for plan in data_of(project, "plan", "list")["plans"]:  # what was recorded of it can be run on
+        listed = ask(project, "plan", "list")["data"]  # without room for a home there is no project
+        for plan in listed["plans"] if listed else ():  # what was recorded of it can be run on
             assert plan["steps_done"] == 0
             assert data_of(project, "plan", "execute", plan["plan_id"])["state"] == "complete"
         done = data_of(project, "plan", "execute", "plan.yaml")
         assert picture(Path(done["sandboxes"][0]["path"]) / "many") == real
         _all_can_be_restored(project)
-        shutil.rmtree(project)
+        _remove(project)
     assert kinds >= {"database_unusable", "system_failed", "restore_failed"}
 
 
@@ -171,7 +180,7 @@ def test_the_restore_of_a_rollback(disk: SmallDisk) -> None:
         _roll_back(project)
         assert picture(sandbox / "many") == picture(project / "many")
         _all_can_be_restored(project)
-        shutil.rmtree(project)
+        _remove(project)
     assert kinds >= {"database_unusable", "restore_failed"}
 
 
@@ -184,7 +193,7 @@ def test_a_prune_is_done_or_not_whatever_becomes_of_its_bytes(disk: SmallDisk) -
     data_of(project, "plan", "execute", "plan.yaml")
     kept = disk.path / "kept"
     outcomes: set[tuple[int, bool]] = set()
-    shutil.copytree(project / ".mulligan", kept)
+    shutil.copytree(home_of(project), kept)
     for room in range(0, 80 * PAGE, 8 * PAGE):
         before = _groups(project)
         disk.leave(room)
@@ -199,8 +208,8 @@ def test_a_prune_is_done_or_not_whatever_becomes_of_its_bytes(disk: SmallDisk) -
         data_of(project, "gc")
         assert data_of(project, "gc")["bytes_freed"] == 0
         _all_can_be_restored(project)
-        shutil.rmtree(project / ".mulligan")
-        shutil.copytree(kept, project / ".mulligan")
+        shutil.rmtree(home_of(project))
+        shutil.copytree(kept, home_of(project))
     assert outcomes == {(1, False), (0, False), (0, True)}
 
 
@@ -223,7 +232,10 @@ def test_a_checkpoint_restored_into_a_new_folder(disk: SmallDisk) -> None:
         shutil.rmtree(target)
 
 
-def test_a_checkpoint_restored_into_a_folder_on_another_disk(disk: SmallDisk, tmp_path: Path) -> None:
+def test_a_checkpoint_restored_into_a_folder_on_another_disk(
+    disk: SmallDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MULLIGAN_HOME", str(tmp_path / "homes"))
     project = tmp_path / "project"
     _files(project / "many")
     (project / "many").chmod(0o500)

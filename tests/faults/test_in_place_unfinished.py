@@ -12,7 +12,7 @@ from mulligan.application.queries.plan_queries import PlanStatus
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.intent import ReturnWork
 from mulligan.domain.plans.plan import State
-from mulligan.errors import ChangedMeanwhile, LocationTaken, SandboxMissing
+from mulligan.errors import ChangedMeanwhile, LocationTaken, ProjectCopied, SandboxMissing
 from mulligan.rows.transaction import Transaction
 from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in
 from tests.support.git_world import run_git
@@ -35,7 +35,7 @@ def cut_off(tmp_path: Path) -> Path:
     (tmp_path / "plan.yaml").write_text(PLAN)
     project_in(tmp_path).execute(tmp_path / "plan.yaml")
     services = services_in(tmp_path)
-    services.adapters.database = InterruptedAtCommit(services.adapters.database_path, _is_ready_to_restore)
+    services.adapters.database = InterruptedAtCommit(services.adapters, _is_ready_to_restore)
     with pytest.raises(KeyboardInterrupt):
         Project(services=services, observer=Watching(nothing)).rollback("p", "first")
     return tmp_path
@@ -96,7 +96,7 @@ def test_of_two_plans_that_start_at_once_one_is_refused(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     other = tmp_path / "other.yaml"
     (tmp_path / "plan.yaml").write_text(PLAN.replace("rm gone", "true"))
-    other.write_text(PLAN.replace("name: p", "name: q").replace("rm gone", "true"))
+    other.write_text(PLAN.replace("name: p", "name: q").replace("rm gone", "false"))
 
     raced: list[PlanStatus] = []
 
@@ -105,14 +105,14 @@ def test_of_two_plans_that_start_at_once_one_is_refused(tmp_path: Path) -> None:
             raced.append(project_in(tmp_path).execute(other))
 
     status = project_in(tmp_path, be_faster).execute(tmp_path / "plan.yaml")
-    assert raced[0].state is State.COMPLETE
+    assert raced[0].state is State.ERRORED, "it has a step left to run"
     assert status.state is State.ERRORED
     assert status.error is not None
     assert str(raced[0].plan_id) in status.error.message
     with pytest.raises(LocationTaken):
         project_in(tmp_path).execute("p")
     project_in(tmp_path).cancel("q")
-    assert project_in(tmp_path).execute("p").state is State.COMPLETE
+    assert project_in(tmp_path).execute("p").state is State.APPLIED
 
 
 def test_a_dry_run_finishes_nothing(cut_off: Path) -> None:
@@ -143,13 +143,13 @@ def test_a_copied_project_leaves_the_original_alone(tmp_path: Path, strategy: st
     shutil.copytree(original, tmp_path / "copy", symlinks=True)
     sandbox = Path(status.sandboxes[0].path)
     before = sorted(path.name for path in sandbox.iterdir())
-    with pytest.raises(SandboxMissing):
+    with pytest.raises(ProjectCopied):
         project_in(tmp_path / "copy").rollback("p", "first")
     assert sorted(path.name for path in sandbox.iterdir()) == before
 
 
 @pytest.mark.parametrize("type_", ["fs-directory", "git-checkout"])
-def test_a_project_that_was_moved_and_swept_can_be_moved_back(tmp_path: Path, type_: str) -> None:
+def test_a_project_that_was_moved_and_swept_goes_on_and_can_be_moved_back(tmp_path: Path, type_: str) -> None:
     home, away = tmp_path / "home", tmp_path / "away"
     (home / "real").mkdir(parents=True)
     (home / "real" / "gone").write_text("old")
@@ -158,7 +158,7 @@ def test_a_project_that_was_moved_and_swept_can_be_moved_back(tmp_path: Path, ty
     project_in(home).execute(home / "plan.yaml")
     home.rename(away)
     assert project_in(away).gc().sandboxes_removed == ()
-    assert not project_in(away).doctor().healthy
+    assert project_in(away).doctor().healthy, "the plan follows its folder"
     away.rename(home)
     back = project_in(home).rollback("p", "first")
     assert {change.file for change in back.changes_reverted} == {"kept", "made", "gone"}

@@ -23,7 +23,7 @@ def test_it_is_superseded_when_the_plan_goes_on(tmp_path: Path, mended: bool) ->
 
     with pytest.raises(Interrupted):
         project_in(tmp_path, press).execute(file)
-    status, _ = project_in(tmp_path).resume("p", mended=file if mended else None)
+    status, _ = project_in(tmp_path).resume("p", corrected=file if mended else None)
 
     assert status.state is State.COMPLETE
     with services_in(tmp_path).adapters.database.reading() as db:

@@ -35,7 +35,7 @@ def _plan(folder: Path, text: str) -> Path:
 
 def _interrupt_at_commit(folder: Path, text: str, wanted: Callable[[Transaction], bool]) -> None:
     services = services_in(folder)
-    database = InterruptedAtCommit(services.adapters.database_path, wanted)
+    database = InterruptedAtCommit(services.adapters, wanted)
     services.adapters.database = database
     with pytest.raises(Interrupted):
         Project(services=services, observer=Watching(nothing)).execute(_plan(folder, text))

@@ -26,7 +26,7 @@ def test_steps_of_a_mended_file_are_not_complete_because_those_of_the_old_one_we
     assert project.execute(old).state is State.ERRORED
     groups = {v.label: v.checkpoint_id for v in project.checkpoints.list("p", superseded=True) if v.label}
     project.rollback("p", "first")
-    status, _ = project.resume("p", mended=new)
+    status, _ = project.resume("p", corrected=new)
     assert status.state is State.COMPLETE
     sandbox = Path(status.sandboxes[0].path)
     project.rollback("p", groups["after two"])  # and its plan file comes back with it

@@ -10,12 +10,14 @@ from mulligan.domain.plans.event import Event
 from mulligan.domain.plans.plan import State
 from mulligan.errors import DatabaseUnusable, LocationTaken, NextStep
 from tests.faults.projects import project_in
+from tests.support.homes import home_of
 
 PLAN = """name: p
 resources: {here: {type: fs-directory, location: %s, strategy: in_place}}
 steps:
   - {name: edit, tool: write_file, args: {path: file, content: "%s"}}
 """
+WAITING = "  - {name: wait, tool: shell, args: {command: exit 3}}\n"  # so that a step is left to run
 
 
 @pytest.fixture
@@ -27,8 +29,8 @@ def projects(tmp_path: Path) -> tuple[Path, Path]:
     return outer, inner
 
 
-def _execute(project: Path, location: str) -> PlanStatus:
-    (project / "plan.yaml").write_text(PLAN % (location, project.name))
+def _execute(project: Path, location: str, more: str = "") -> PlanStatus:
+    (project / "plan.yaml").write_text(PLAN % (location, project.name) + more)
     return project_in(project).execute(project / "plan.yaml")
 
 
@@ -39,26 +41,31 @@ def test_a_plan_of_another_project_on_the_same_files_is_refused(
 ) -> None:
     pairs = list(zip(projects, (around, inside), strict=True))
     (first, its), (second, other) = pairs[::turn]
-    status = _execute(first, its)
+    status = _execute(first, its, WAITING)
     with pytest.raises(LocationTaken) as refused:
         _execute(second, other)
     assert refused.value.facts["plan_id"] == status.plan_id
     assert NextStep("cancel", plan=status.plan_id, project=str(first)) in refused.value.next_step.steps
     assert project_in(second).status("p").state is State.COMPLETE, "it has not begun"
     project_in(first).cancel("p")
-    assert project_in(second).execute("p").state is State.COMPLETE
+    assert project_in(second).execute("p").state is State.APPLIED
     project_in(second).rollback("p", "first")  # and its place is its own from then on
 
 
 def test_other_folders_and_projects_that_are_gone_are_in_nobodys_way(projects: tuple[Path, Path]) -> None:
     outer, inner = projects
-    _execute(inner, "data")
-    assert _execute(outer, "beside").state is State.COMPLETE
-    shutil.rmtree(inner / ".mulligan")
-    (inner / ".mulligan").mkdir()  # none that was ever used
-    project_in(outer).cancel("p")
-    (outer / ".mulligan" / "config.toml").unlink(missing_ok=True)
-    assert _execute(outer, ".").state is State.COMPLETE
+    _execute(inner, "data", WAITING)
+    assert _execute(outer, "beside").state is State.APPLIED
+    shutil.rmtree(home_of(inner))
+    home_of(inner).mkdir()  # none that was ever used
+    (home_of(outer) / "config.toml").unlink(missing_ok=True)
+    assert _execute(outer, ".").state is State.APPLIED
+
+
+def test_a_plan_of_another_project_that_has_ended_is_in_nobodys_way(projects: tuple[Path, Path]) -> None:
+    outer, inner = projects
+    assert _execute(inner, "data").state is State.APPLIED
+    assert _execute(outer, ".").state is State.APPLIED
 
 
 def test_of_two_projects_that_start_at_once_one_is_refused(projects: tuple[Path, Path]) -> None:
@@ -67,11 +74,11 @@ def test_of_two_projects_that_start_at_once_one_is_refused(projects: tuple[Path,
 
     def be_faster(event: Event) -> None:
         if "to read" in str(event.data) and not raced:  # it has looked, and has not recorded anything yet
-            raced.append(_execute(inner, "."))
+            raced.append(_execute(inner, ".", WAITING))
 
     (outer / "plan.yaml").write_text(PLAN % (".", "outer"))
     status = project_in(outer, be_faster).execute(outer / "plan.yaml")
-    assert raced[0].state is State.COMPLETE
+    assert raced[0].state is State.ERRORED
     assert status.state is State.ERRORED
     assert status.error is not None
     assert str(raced[0].plan_id) in status.error.message
@@ -81,7 +88,7 @@ def test_of_two_projects_that_start_at_once_one_is_refused(projects: tuple[Path,
 def test_a_project_inside_that_nobody_can_ask_is_named(projects: tuple[Path, Path]) -> None:
     outer, inner = projects
     _execute(inner, "data")
-    for file in (inner / ".mulligan").glob("mulligan.db*"):
+    for file in home_of(inner).glob("mulligan.db*"):
         file.write_bytes(b"nonsense" * 1000)
     with pytest.raises(DatabaseUnusable, match="in place") as refused:
         _execute(outer, ".")

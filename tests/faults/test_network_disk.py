@@ -14,6 +14,7 @@ import pytest
 from tests.faults.trials import GIT_USER
 from tests.shims import preloaded
 from tests.support.git_world import run_git
+from tests.support.homes import home_of
 
 PLAN = """\
 name: NAME
@@ -42,8 +43,9 @@ class World:
     """A project on such a disk, and the program there."""
 
     def __init__(self, folder: Path, **settings: str) -> None:
-        self.folder = folder
-        self._settings = {"NFS_ROOT": str(folder), **settings}
+        self.folder = folder / "project"
+        self.folder.mkdir()
+        self._settings = {"NFS_ROOT": str(folder), "MULLIGAN_HOME": str(folder / "homes"), **settings}
         self._make()
 
     def _make(self) -> None:
@@ -82,7 +84,7 @@ class World:
 
     def left_behind(self) -> list[Path]:
         """Return files that were removed while they were open, and never closed; and work in progress."""
-        return [*self.folder.rglob(".nfs*"), *self.folder.glob(".mulligan/store/rooms/*")]
+        return [*self.folder.rglob(".nfs*"), *home_of(self.folder).glob("store/rooms/*")]
 
 
 @pytest.fixture
@@ -125,11 +127,14 @@ def test_a_plan_works_in_place_and_goes_back(world: World) -> None:
 
 def test_where_no_lock_can_be_had_every_command_says_so(tmp_path: Path) -> None:
     world = World(tmp_path, NFS_LOCKS="none")
-    before = sorted(os.listdir(tmp_path))
+    before = sorted(os.listdir(world.folder))
     for words in (("plan", "execute", "plan.yaml"), ("gc",), ("config", "set", "sandbox.isolate", "off")):
         done = world.run(*words)
-        assert done.returncode == 1, done.stdout
-        assert str(tmp_path / ".mulligan") in done.stdout
-        assert "lock" in done.stdout
-    assert sorted(os.listdir(tmp_path)) == sorted([*before, ".mulligan"])
+        if words[0] == "plan":  # it makes no project, so that the others find none
+            assert done.returncode == 1, done.stdout
+            assert str(tmp_path / "homes") in done.stdout
+            assert "lock" in done.stdout
+        else:
+            assert json.loads(done.stdout)["error"]["kind"] == "project_not_found"
+    assert sorted(os.listdir(world.folder)) == before
     assert world.left_behind() == []

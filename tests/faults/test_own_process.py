@@ -9,14 +9,16 @@ import pytest
 
 from mulligan.domain.plans.plan import State
 from mulligan.errors import Interrupted, MulliganError, PlanBusy
-from tests.faults.projects import project_in
+from tests.faults.projects import go_of, project_in, waiting
+from tests.support.homes import home_of
 
 PLAN = """name: p
+config: {sandbox.at: own-path}  # steps wait for a file of the real folder
 steps:
   - {name: one, tool: shell, args: {command: "echo 1 >> one"}}
   - name: two
     tool: shell
-    args: {command: "echo 2 >> two; touch held; until [ -e ../../../../go ]; do sleep 0.02; done"}
+    args: {command: "echo 2 >> two; touch held; until [ -e $MULLIGAN_VAR_GO ]; do sleep 0.02; done"}
   - {name: three, tool: shell, args: {command: "echo 3 >> three"}}
 """
 PATIENCE = 30
@@ -45,15 +47,15 @@ class Running:
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Running]:
     """A thread in the middle of the second step."""
-    (tmp_path / "plan.yaml").write_text(PLAN)
+    (tmp_path / "plan.yaml").write_text(waiting(PLAN, tmp_path))
     project_in(tmp_path)
     found = Running(lambda: project_in(tmp_path).execute(tmp_path / "plan.yaml"))
     end = time.monotonic() + PATIENCE
-    while not list((tmp_path / ".mulligan").glob("sandboxes/*/workspace/held")):
+    while not list(home_of(tmp_path).glob("sandboxes/*/workspace/held")):
         assert time.monotonic() < end
         time.sleep(0.02)
     yield found
-    (tmp_path / "go").touch()
+    go_of(tmp_path).touch()
     found.join()
 
 
@@ -73,7 +75,7 @@ def test_a_plan_of_another_thread_is_cancelled(running: Running, tmp_path: Path)
 def test_a_plan_of_another_thread_is_taken_over(running: Running, tmp_path: Path) -> None:
     def let_go() -> None:
         running.join()
-        (tmp_path / "go").touch()
+        go_of(tmp_path).touch()
 
     Running(let_go)
     status, execution = project_in(tmp_path).resume("p", take_over=True)
@@ -85,19 +87,19 @@ def test_a_plan_of_another_thread_is_taken_over(running: Running, tmp_path: Path
 
 
 def test_a_project_that_was_asked_to_stop_runs_its_next_plan(tmp_path: Path) -> None:
-    (tmp_path / "plan.yaml").write_text(PLAN)
+    (tmp_path / "plan.yaml").write_text(waiting(PLAN, tmp_path))
     project, other = project_in(tmp_path), project_in(tmp_path)
     ended: list[State] = []
 
     def both() -> None:
         with pytest.raises(Interrupted):
             project.execute(tmp_path / "plan.yaml")
-        (tmp_path / "go").touch()
+        go_of(tmp_path).touch()
         ended.append(project.execute(tmp_path / "plan.yaml").state)
 
     found = Running(both)
     end = time.monotonic() + PATIENCE
-    while not list((tmp_path / ".mulligan").glob("sandboxes/*/workspace/held")):
+    while not list(home_of(tmp_path).glob("sandboxes/*/workspace/held")):
         assert time.monotonic() < end
         time.sleep(0.02)
     other.cancel("p")

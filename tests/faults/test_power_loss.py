@@ -19,6 +19,7 @@ from mulligan.boundaries import watch
 from mulligan.domain.checkpoints.store_report import Damage
 from mulligan.ports import Unobserved
 from tests.faults.projects import project_in
+from tests.support.homes import home_of, homes_beside
 from tests.support.snapshot_world import new_store
 
 PLAN = """\
@@ -85,6 +86,7 @@ def _folder(tmp_path: Path) -> Path:
         (folder / name).mkdir(parents=True)
         (folder / name / "gone").write_text(name)
     (folder / "plan.yaml").write_text(PLAN)
+    homes_beside(folder).mkdir(mode=0o700)  # on the disk whose power is cut
     return folder
 
 
@@ -105,7 +107,7 @@ class Cuts:
     def look(self, when: str, act: str) -> None:
         """Cut the power after a commit, and look at what is left."""
         if (when, act) == ("after", "rows.commit"):
-            home, image = self._folder / ".mulligan", self._folder.parent / f"image{self.images}"
+            home, image = home_of(self._folder), self._folder.parent / f"image{self.images}"
             self.images += 1
             self._disk.build(home / "store" / "packs", image / "packs")
             assert self._disk.survives(home), "the project home is not durable"

@@ -16,6 +16,7 @@ from mulligan.boundaries import watch
 from mulligan.errors import ChangedMeanwhile
 from mulligan.ports import Unobserved
 from tests.faults.projects import project_in, services_of
+from tests.support.homes import home_of, homes_beside
 from tests.support.recorded_disk import RecordedDisk, recorded
 
 COPIED = """name: p
@@ -41,7 +42,8 @@ def make(folder: Path, plan: str, mode: str) -> Path:
         database.execute("CREATE TABLE t (x)")
         database.executemany("INSERT INTO t VALUES (?)", ROWS)
     (folder / "plan.yaml").write_text(plan)
-    assert project_in(folder).execute(folder / "plan.yaml").state == "complete"
+    done = "applied" if plan == IN_PLACE else "complete"
+    assert project_in(folder).execute(folder / "plan.yaml").state == done
     return file
 
 
@@ -106,7 +108,7 @@ def test_what_another_program_commits_in_the_very_moment_is_kept_and_named(tmp_p
             commit_at(moment, real, f"by another, at {moment}")
             with pytest.raises(ChangedMeanwhile) as stopped:
                 project_in(tmp_path / mode).apply("p")
-            assert str(real) in stopped.value.facts["paths"]
+            assert str(real) in str(stopped.value.facts["paths"])
             assert f"by another, at {moment}" in rows_of(real)
             assert not any("plan" in row for row in rows_of(real))
             with closing(sqlite3.connect(real)) as database, database:
@@ -140,11 +142,12 @@ DONE: dict[str, tuple[str, Callable[[Project], object]]] = {
 def test_it_is_as_before_or_as_wanted(
     what: str, mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "project"
+    folder = tmp_path / "place" / "project"
+    homes_beside(folder).mkdir(mode=0o700, parents=True)
     plan, do = DONE[what]
     real = make(folder, plan, mode)
     before = rows_of(real)
-    disk = RecordedDisk(folder)
+    disk = RecordedDisk(folder.parent)
     services = services_of(folder)
     with recorded(disk, monkeypatch):
         project = Project(services=services, observer=Unobserved())
@@ -152,7 +155,7 @@ def test_it_is_as_before_or_as_wanted(
         services.adapters.database.close()
     after = rows_of(real)
     assert before != after
-    cuts = Cuts(disk, real, folder / ".mulligan", tmp_path / "image")
+    cuts = Cuts(disk, real, home_of(folder), tmp_path / "image")
     was, became = cuts.check(before, after)
     assert was > 10
     assert became > 3

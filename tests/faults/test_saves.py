@@ -19,6 +19,8 @@ from mulligan.errors import ApplyConflicted, ChangedMeanwhile, MulliganError, Re
 from tests.faults.projects import project_in
 from tests.faults.saves import SAVES, Instants, chosen, holds, in_a_checkpoint, saving
 from tests.support.applied import complete, files_in, write
+from tests.support.homes import home_of, homes_beside
+from tests.support.keeping import keep, put_back
 
 MINE = b"precious work of the user\n"
 OLD = {"changed": "old\n", "gone": "old\n", "kept": "old\n", "folder/one": "old\n", "folder/two": "old\n"}
@@ -42,15 +44,14 @@ class World:
         return self.folder / "site"
 
     def reset(self) -> None:
-        shutil.rmtree(self.folder)
-        shutil.copytree(self.template, self.folder, symlinks=True)
+        put_back(self.template, self.folder)
 
 
 def _world(
     folder: Path, start: dict[str, bytes], end: dict[str, bytes], command: Callable[[], object]
 ) -> World:
     template = folder.with_name("template")
-    shutil.copytree(folder, template, symlinks=True)
+    keep(folder, template)
     return World(folder, template, start, end, command)
 
 
@@ -99,6 +100,7 @@ WORLDS = {"apply": applying, "unapply": unapplying, "rollback in place": going_b
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> World:
     folder = tmp_path_factory.mktemp("saves") / "project"
     folder.mkdir()
+    homes_beside(folder).mkdir(mode=0o700)
     return WORLDS[request.param](folder)
 
 
@@ -140,7 +142,7 @@ def test_a_save_at_any_instant_is_kept_and_all_else_is_all_or_none(
             with suppress(MulliganError):  # it may conflict with what was saved
                 world.command()
             check_kept(world, kind, (*where, "again"))
-        assert not list((world.folder / ".mulligan").glob("store/asides/*")), where
+        assert not list(home_of(world.folder).glob("store/asides/*")), where
     assert saved, "nobody saved anything"
     record_property("saves survived", saved)
 
@@ -164,7 +166,7 @@ def test_a_save_right_before_a_kill_is_kept(
         where = (kind, target, number, later)
         if (world.folder / "saved").exists():
             check_kept(world, kind, where)
-        assert not list((world.folder / ".mulligan").glob("store/asides/*")), where
+        assert not list(home_of(world.folder).glob("store/asides/*")), where
     assert killed, "nobody was killed"
     record_property("saves survived", killed)
 

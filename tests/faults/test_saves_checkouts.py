@@ -1,7 +1,6 @@
 """What someone stages, commits or switches to in a checkout while a plan is applied there, or goes back, stays."""
 
 import itertools
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +13,8 @@ from tests.faults.projects import project_in
 from tests.faults.saves import Instants, chosen
 from tests.support.applied import complete, write
 from tests.support.git_world import run_git
+from tests.support.homes import homes_beside
+from tests.support.keeping import keep, put_back
 
 SHARE = 4  # of the trials: each starts git dozens of times
 
@@ -31,8 +32,7 @@ class World:
         return self.folder / "site"
 
     def reset(self) -> None:
-        shutil.rmtree(self.folder)
-        shutil.copytree(self.template, self.folder, symlinks=True)
+        put_back(self.template, self.folder)
 
 
 def _repository(folder: Path) -> None:
@@ -64,9 +64,10 @@ def going_back(folder: Path) -> Callable[[], object]:
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> World:
     folder = tmp_path_factory.mktemp("saves") / "project"
     folder.mkdir()
+    homes_beside(folder).mkdir(mode=0o700)
     command = request.param(folder)
     template = folder.with_name("template")
-    shutil.copytree(folder, template, symlinks=True)
+    keep(folder, template)
     return World(folder, template, command)
 
 

@@ -233,7 +233,7 @@ def test_a_return_in_place_that_lies_cut_off_waits_for_a_git_command_and_is_not_
     (real / ".git" / "index.lock").unlink()
     with suppress(PlanAlreadyComplete):
         project_in(in_place).resume("p")
-    assert project_in(in_place).status("p").state == "complete"
+    assert project_in(in_place).status("p").state == "applied"
     assert run_git(real, "status", "--porcelain").splitlines() == ["D  gone", "M  text"]
 
 
@@ -244,7 +244,7 @@ def test_a_return_in_place_does_not_replace_what_is_staged_while_it_goes_on(in_p
         project_in(in_place).rollback("p", "first")
     assert str(real / ".git" / "index") in stopped.value.text
     assert "other" not in run_git(real, "ls-files").split()
-    assert project_in(in_place).status("p").state == "complete", "it was taken back"
+    assert project_in(in_place).status("p").state == "applied", "it was taken back"
     assert run_git(real, "status", "--porcelain").splitlines() == [
         "D  gone",
         "D  other",

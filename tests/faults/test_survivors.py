@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from tests.faults.processes import processes_with
+from tests.support.homes import home_of
 from tests.support.users import ROOT_ALONE, USERS, User
+from tests.unit.tools.daemons import is_gone_or_zombie
 
 GO_ON = 'if [ -e "$MULLIGAN_VAR_GO_ON" ]; then echo done > b; exit; fi\n'
 MARKED = """(setsid sh -c 'while :; do date +%N > b; sleep 0.01; done' &)
@@ -74,7 +76,7 @@ class Killed:
     def _sandbox_with(self, name: str) -> Path:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
-            sandboxes = [self.folder, *self.project.glob(".mulligan/sandboxes/*/app")]
+            sandboxes = [self.folder, *home_of(self.project).glob("sandboxes/*/app")]
             found = [each for each in sandboxes if (each / name).exists() and (each / "b").exists()]
             if found:
                 return found[0]
@@ -94,7 +96,7 @@ class Killed:
     def ends_well(self) -> None:
         """Resume, and see that nothing of the orphan is left, in the system or in the result."""
         answer = self.resume()
-        assert answer["data"]["state"] == "complete", answer
+        assert answer["data"]["state"] == ("applied" if self.sandbox == self.folder else "complete"), answer
         assert processes_with("MULLIGAN_PLAN_ID", self.plan_id) == []
         assert (self.sandbox / "b").read_text() == "done\n"
         kept = self.project / "kept"
@@ -152,7 +154,8 @@ def test_an_orphan_that_is_nowhere_is_found_by_its_control_group(
 
 def test_an_orphan_of_tools_that_were_not_confined_is_named_before_anything_is_restored(place: Path) -> None:
     """Nothing shows whose it is, where no control group can be made."""
-    killed = Killed(User("ordinary", place), place, IN_SANDBOX, config={"sandbox.isolate": "off"})
+    config = {"sandbox.isolate": "off", "sandbox.at": "own-path"}
+    killed = Killed(User("ordinary", place), place, IN_SANDBOX, config=config)
     orphan = killed.orphan
     answer = killed.resume()
     assert (answer["exit_code"], answer["error"]["kind"]) == (1, "process_survives"), answer
@@ -162,6 +165,16 @@ def test_an_orphan_of_tools_that_were_not_confined_is_named_before_anything_is_r
     assert (killed.sandbox / "started").exists(), "something was restored"
     end(orphan)
     assert killed.resume()["data"]["state"] == "complete"
+    assert (killed.sandbox / "b").read_text() == "done\n"
+
+
+def test_an_orphan_that_sees_the_sandbox_at_the_real_path_is_ended(place: Path) -> None:
+    """Whatever it wiped, and though nothing confines it: its mounts show whose it is."""
+    killed = Killed(User("ordinary", place), place, IN_SANDBOX, config={"sandbox.isolate": "off"})
+    orphan = killed.orphan
+    answer = killed.resume()
+    assert answer["data"]["state"] == "complete", answer
+    assert is_gone_or_zombie(orphan)
     assert (killed.sandbox / "b").read_text() == "done\n"
 
 

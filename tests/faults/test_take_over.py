@@ -17,15 +17,17 @@ from mulligan.adapters import plan_locks as locks
 from mulligan.adapters.tools.process import survivors
 from mulligan.domain.plans.plan import State
 from mulligan.errors import NextStep, PlanBusy
-from tests.faults.projects import project_in
+from tests.faults.projects import go_of, project_in, waiting
+from tests.support.homes import home_of
 from tests.support.snapshot_world import picture
 
 PLAN = """name: p
+config: {sandbox.at: own-path}  # steps wait for a file of the real folder
 steps:
   - {name: one, tool: shell, args: {command: "echo 1 >> one"}}
   - name: two
     tool: shell
-    args: {command: "echo 2 >> two; touch held; until [ -e ../../../../go ]; do sleep 0.02; done"}
+    args: {command: "echo 2 >> two; touch held; until [ -e $MULLIGAN_VAR_GO ]; do sleep 0.02; done"}
   - {name: three, tool: shell, args: {command: "echo 3 >> three"}}
 """
 PATIENCE = 30
@@ -34,15 +36,15 @@ PATIENCE = 30
 @pytest.fixture
 def hung(tmp_path: Path) -> "Iterator[subprocess.Popen[bytes]]":
     """A process that was stopped in the middle of a step."""
-    (tmp_path / "plan.yaml").write_text(PLAN)
+    (tmp_path / "plan.yaml").write_text(waiting(PLAN, tmp_path))
     command = [sys.executable, "-m", "mulligan", "--format", "json", "plan", "execute", "plan.yaml"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     end = time.monotonic() + PATIENCE
-    while not list((tmp_path / ".mulligan").glob("sandboxes/*/workspace/held")):
+    while not list(home_of(tmp_path).glob("sandboxes/*/workspace/held")):
         assert time.monotonic() < end
         time.sleep(0.02)
     process.send_signal(signal.SIGSTOP)
-    (tmp_path / "go").touch()
+    go_of(tmp_path).touch()
     yield process
     process.kill()
     process.communicate()
@@ -103,7 +105,7 @@ def test_a_number_that_is_another_process_here_is_not_ended(
     hung: "subprocess.Popen[bytes]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with subprocess.Popen(["sleep", "300"]) as bystander:
-        (lock,) = (tmp_path / ".mulligan" / "locks").glob("*.lock")
+        (lock,) = (home_of(tmp_path) / "locks").glob("*.lock")
         word = json.loads(lock.read_text())
         lock.write_text(json.dumps({**word, "pid": bystander.pid}))  # as from another container
         impatient(monkeypatch)
@@ -114,9 +116,9 @@ def test_a_number_that_is_another_process_here_is_not_ended(
 
 
 def test_where_nobody_works_on_it_there_is_nothing_to_take(tmp_path: Path) -> None:
-    (tmp_path / "go").touch()
-    (tmp_path / "plan.yaml").write_text(PLAN)
+    (tmp_path / "plan.yaml").write_text(waiting(PLAN, tmp_path))
     project_in(tmp_path).create(tmp_path / "plan.yaml")
+    go_of(tmp_path).touch()
     status, _ = project_in(tmp_path).resume("p", take_over=True)
     assert status.state is State.COMPLETE
 
@@ -172,7 +174,7 @@ def test_one_stopped_inside_of_a_restore_restores_nothing_when_it_wakes(
         monkeypatch.setattr(locks.FilePlanLocks, "_is_ours_to_end", lambda *_: False)
         status, _ = project_in(tmp_path).resume("p", take_over=True)
         assert status.state is State.COMPLETE
-        top = (tmp_path / ".mulligan" / "sandboxes" / status.plan_id).resolve()
+        top = (home_of(tmp_path) / "sandboxes" / status.plan_id).resolve()
         before, log = picture(top), list(project_in(tmp_path).log("p"))
         assert (top / "code" / "made" / "file").read_text() == "1\n"
         process.send_signal(signal.SIGCONT)

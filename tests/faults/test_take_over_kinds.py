@@ -20,6 +20,7 @@ from mulligan.errors import MulliganError, ResourceUnsuitable
 from tests.faults.projects import project_in
 from tests.faults.trials import picture_without_times
 from tests.support.git_world import repository_picture, run_git
+from tests.support.homes import home_of
 from tests.support.snapshot_world import picture
 
 COPIED = """name: p
@@ -146,7 +147,7 @@ def make(folder: Path, plan: str) -> Project:
 
 def everything(folder: Path) -> dict[str, object]:
     """All rows, every byte of the sandboxes with its times, and the user's repository."""
-    home = folder / ".mulligan"
+    home = home_of(folder)
     with closing(sqlite3.connect(home / "mulligan.db")) as database:
         rows = list(database.iterdump())
     sandboxes = {  # folders beside sandboxes are for work in progress, and the time of theirs tells of that
@@ -239,7 +240,7 @@ def test_one_stopped_inside_of_a_rollback_in_place(moment: str, tmp_path: Path) 
         lambda: project_in(tmp_path).rollback("p", "first"), moment, looked=False, said=tmp_path / "said"
     )
     status, _ = project_in(tmp_path).resume("p", take_over=True)
-    assert status.state is State.COMPLETE
+    assert status.state is State.APPLIED
     before = everything(tmp_path)
     assert stopped.wake() == "plan_taken_over"
     assert everything(tmp_path) == before
@@ -262,7 +263,7 @@ def test_one_that_holds_the_lock_of_a_user_s_index_keeps_it(tmp_path: Path) -> N
         project_in(tmp_path).resume("p", take_over=True)
     assert stopped.wake() == "plan_taken_over"
     assert not (tmp_path / "repo" / ".git" / "index.lock").exists()
-    assert project_in(tmp_path).resume("p")[0].state is State.COMPLETE
+    assert project_in(tmp_path).resume("p")[0].state is State.APPLIED
     assert picture_without_times(tmp_path / "repo") == undisturbed
 
 

@@ -15,6 +15,7 @@ from mulligan.domain.plans.plan import State
 from mulligan.errors import Interrupted, MulliganError, ToolsUntrusted
 from tests.faults.projects import project_in
 from tests.support.confined import written_by_coverage
+from tests.support.homes import home_of, homes_beside
 from tests.support.keeping import keep, put_back
 from tests.support.long_run import LONGER
 
@@ -67,8 +68,11 @@ def world(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, world: Path) -> Path:
-    """A project with trusted tools and a plan file."""
+def folder(tmp_path: Path, world: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with trusted tools and a plan file; its home is beside it."""
+    homes = homes_beside(tmp_path / "project")
+    homes.mkdir(mode=0o700)
+    monkeypatch.setenv("MULLIGAN_HOME", str(homes))
     return a_project(tmp_path / "project", world)
 
 
@@ -78,8 +82,9 @@ def let_out_into(world: Path) -> str:
 
 
 def a_project(place: Path, world: Path) -> Path:
-    (place / ".mulligan").mkdir(parents=True, mode=0o700)
-    (place / ".mulligan" / "tools.py").write_text(TOOLS.format(world=str(world)))
+    homes_beside(place).mkdir(mode=0o700, parents=True, exist_ok=True)
+    (home_of(place) / "store").mkdir(parents=True, mode=0o700)
+    (home_of(place) / "tools.py").write_text(TOOLS.format(world=str(world)))
     # The world is outside of what tools may write, as it should be: these are let.
     (place / "plan.yaml").write_text(f"{PLAN}{let_out_into(world)}")
     project_in(place).tools.trust()
@@ -138,7 +143,7 @@ def test_a_return_cut_off_waits_until_its_tools_are_trusted_again(folder: Path, 
     project_in(folder).execute(folder / "plan.yaml")
     killed_during_undo(folder, world, "two")
     (world / "hold-two").unlink()
-    with (folder / ".mulligan" / "tools.py").open("a") as file:
+    with (home_of(folder) / "tools.py").open("a") as file:
         file.write("# mended\n")
     before = notes(world)
     with pytest.raises(ToolsUntrusted, match="has changed"):
@@ -152,7 +157,7 @@ def test_a_return_cut_off_waits_until_its_tools_are_trusted_again(folder: Path, 
 def test_a_plan_whose_return_cannot_be_finished_can_be_cancelled(folder: Path, world: Path) -> None:
     project_in(folder).execute(folder / "plan.yaml")
     killed_during_undo(folder, world, "two")
-    with (folder / ".mulligan" / "tools.py").open("a") as file:
+    with (home_of(folder) / "tools.py").open("a") as file:
         file.write("# mended\n")
     assert project_in(folder).cancel("p").state == State.CANCELLED
 
@@ -195,7 +200,7 @@ def test_an_irreversible_call_whose_step_was_never_recorded_is_told_before_it_is
 
 def test_nothing_outside_is_undone_for_a_rollback_that_cannot_be_done(folder: Path, world: Path) -> None:
     status = project_in(folder).execute(folder / "plan.yaml")
-    for pack in (folder / ".mulligan" / "store" / "packs").iterdir():
+    for pack in (home_of(folder) / "store" / "packs").iterdir():
         pack.chmod(0o600)
         pack.write_bytes(b"\0" * pack.stat().st_size)
     with pytest.raises(MulliganError):

@@ -10,12 +10,14 @@ from mulligan.domain.plans.plan import State
 from mulligan.errors import SandboxMissing, SnapshotDamaged
 from mulligan.rows.transaction import Transaction
 from tests.faults.projects import InterruptedAtCommit, Watching, nothing, project_in, services_in
+from tests.support.homes import home_of
 
 
 def _plan(folder: Path, *commands: str) -> Path:
     file = folder / "plan.yaml"
     steps = [f"  - {{name: step {i}, tool: shell, args: {{command: {c!r}}}}}" for i, c in enumerate(commands)]
-    file.write_text("\n".join(["name: p", "steps:", *steps, ""]))
+    config = "config: {sandbox.isolate: 'off', sandbox.at: own-path}"  # a step reaches into the project home
+    file.write_text("\n".join(["name: p", config, "steps:", *steps, ""]))
     return file
 
 
@@ -35,14 +37,14 @@ def _is_ready_to_restore(db: Transaction) -> bool:
 
 
 def _first_pack(folder: Path) -> Path:
-    return min((folder / ".mulligan/store/packs").iterdir(), key=lambda pack: pack.stat().st_mtime_ns)
+    return min((home_of(folder) / "store/packs").iterdir(), key=lambda pack: pack.stat().st_mtime_ns)
 
 
 def test_a_rollback_that_was_cut_off_is_taken_back_when_its_target_is_damaged(tmp_path: Path) -> None:
     project = project_in(tmp_path)
     done = project.execute(_plan(tmp_path, "echo made > made"))
     services = services_in(tmp_path)
-    services.adapters.database = InterruptedAtCommit(services.adapters.database_path, _is_ready_to_restore)
+    services.adapters.database = InterruptedAtCommit(services.adapters, _is_ready_to_restore)
     with pytest.raises(KeyboardInterrupt):
         Project(services=services, observer=Watching(nothing)).rollback("p", "first")
     _first_pack(tmp_path).unlink()  # what the target stands on
@@ -58,9 +60,11 @@ def test_a_rollback_that_was_cut_off_is_taken_back_when_its_target_is_damaged(tm
 def test_a_failed_step_whose_way_back_is_damaged_leaves_the_other_ways_open(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("as it was")
     hurt = "rm data; for f in ../../../store/packs/*; do echo x > $f; done; exit 1"
-    assert project_in(tmp_path).execute(_plan(tmp_path, "true", hurt)).state is State.ERRORED
+    plan = _plan(tmp_path, "true", hurt)
+    assert project_in(tmp_path).execute(plan).state is State.ERRORED
 
     project = project_in(tmp_path)
+    assert project.checkpoints.verify().damaged
     kept = project.checkpoints.create("p", "what is left")
 
     assert project.rollback("p", "what is left").rollback_summary.checkpoint == kept[0].checkpoint_id
@@ -68,7 +72,7 @@ def test_a_failed_step_whose_way_back_is_damaged_leaves_the_other_ways_open(tmp_
 
 def test_a_plan_with_a_damaged_store_still_tells_where_it_stands(tmp_path: Path) -> None:
     project_in(tmp_path).execute(_plan(tmp_path, "echo made > made"))
-    for pack in (tmp_path / ".mulligan/store/packs").iterdir():
+    for pack in (home_of(tmp_path) / "store/packs").iterdir():
         pack.unlink()
 
     status = project_in(tmp_path).status("p")

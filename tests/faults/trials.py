@@ -9,13 +9,12 @@ import os
 import pickle
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
@@ -25,11 +24,14 @@ from mulligan.application.queries.checkpoint_queries import CheckpointView
 from mulligan.domain.plans.plan import State
 from mulligan.domain.plans.step import StepStatus
 from mulligan.domain.plans.trigger import CheckpointType
+from mulligan.errors import ProjectNotFound
 from mulligan.wiring.services import Services
 from tests.faults.processes import processes_with
 from tests.faults.projects import Watching, nothing, services_of
 from tests.faults.scenario import Command, Scenario, notes_in, spelled
+from tests.support.forked_program import run_program
 from tests.support.git_world import GIT_ENVIRONMENT, run_git
+from tests.support.homes import home_of, homes_beside, homes_for
 from tests.support.keeping import keep, put_back
 from tests.support.snapshot_world import picture
 
@@ -39,6 +41,7 @@ GIT_USER = {
     "GIT_COMMITTER_DATE": "2026-01-02T00:00:00Z",
 }
 _WELL = (State.COMPLETE, State.CONSTRAINED)
+_REFUSED = (3, 125)  # 125 by `run`
 ATTEMPTS = 3  # more deaths or refusals at the same place are no progress
 
 
@@ -81,6 +84,7 @@ class Trials:
         passed, self._ends = {}, {}
         self._folder.mkdir()
         self._kept.mkdir()
+        homes_beside(self._folder).mkdir(mode=0o700)
         self._scenario.make(self._folder)
         for command in self._scenario.commands:
             command.prepare(self._folder, self.run)
@@ -122,28 +126,30 @@ class Trials:
             if self._is_done(command, code):
                 return
             code = self.run(*command.words)
+            if code in _REFUSED and command.again:
+                code = self.run(*command.again)
         raise AssertionError(f"no progress: exit code {code} of `{' '.join(command.words)}`: {self._said}")
 
     def run(self, *words: str, fault: str = "") -> int:
         """Run a command to its end; whatever it says, it is an answer and no trace of ours."""
         given_words = [spelled(word, self._folder) for word in words]
-        argv = [sys.executable, "-m", "mulligan", *given_words, "--format", "json"]
         given = {"MULLIGAN_FAULT": fault} if fault else {}
         environment = {
             **os.environ,
             **given,
             "MULLIGAN_FAULT_LOG": str(self._log),
+            "MULLIGAN_HOME": homes_for(self._folder),
             **GIT_USER,
             "PLACE": str(notes_in(self._folder)),
             "MULLIGAN_SANDBOX_WRITABLE": str(notes_in(self._folder)),
         }
-        done = subprocess.run(
-            argv, cwd=self._folder, env=environment, capture_output=True, text=True, timeout=120, check=False
-        )
-        self._said = done.stdout[-1000:]
-        assert "Traceback" not in done.stderr, done.stderr
+        done = run_program(["--format", "json", *given_words], folder=self._folder, environment=environment)
+        self._said = done.stdout[-1000:].decode()
+        assert b"Traceback" not in done.stderr, done.stderr.decode()
+        assert fault or done.returncode >= 0, f"{words} ended with {done.returncode}: {done.stderr.decode()}"
         if done.returncode > 0:
-            error = json.loads(done.stdout)["error"]
+            print(*words, done.returncode, self._said)  # shown if the test fails
+            error = json.loads(done.stdout).get("error")  # absent: a program ended so
             assert error is None or (error["kind"] != "internal_error" and error["hint"]), done.stdout
         return done.returncode
 
@@ -157,8 +163,11 @@ class Trials:
             services.adapters.database.close()
 
     def _is_done(self, command: Command, code: int) -> bool:
-        with self._opened() as (project, _):
-            return command.is_done(project, code)
+        try:
+            with self._opened() as (project, _):
+                return command.is_done(project, code)
+        except ProjectNotFound:  # killed before there was one
+            return False
 
     def _keep(self, name: str) -> None:
         keep(self._folder, self._kept / name)
@@ -172,7 +181,7 @@ class Trials:
 
     def _complete(self) -> list[str]:
         """The steps that are recorded as done."""
-        if not (self._folder / ".mulligan").is_dir():
+        if not home_of(self._folder).is_dir():
             return []
         with self._opened() as (project, _):
             plans = [project.status(line.plan_id) for line in project.plans()]
@@ -187,7 +196,8 @@ class Trials:
         """All that a user can tell one end from another by; asserts that nothing is hurt or left behind."""
         with self._opened() as (project, services):
             end: dict[str, Any] = {}
-            end["settings"] = [(entry.key, entry.value) for entry in project.config.list()]
+            home = str(project.home)  # each run makes another one
+            end["settings"] = [(e.key, str(e.value).replace(home, "HOME")) for e in project.config.list()]
             for line in project.plans():
                 end[line.name] = _end_of_plan(project, line.plan_id)
                 with services.adapters.database.reading() as db:
@@ -207,7 +217,7 @@ class Trials:
             assert not again.sandboxes_removed
         end |= {name: picture_without_times(self._folder / name) for name in self._scenario.places}
         end |= {name: (self._folder / name).exists() for name in self._scenario.files}
-        home = self._folder / ".mulligan"
+        home = home_of(self._folder)
         left = [*home.glob("store/rooms/*"), *home.glob("sandboxes/.removed-*"), *home.glob("scratch/*/*")]
         assert left == []
         assert processes_with("PLACE", str(notes_in(self._folder))) == []
@@ -239,8 +249,9 @@ class Trials:
 
 def _end_of_plan(project: Project, plan_id: str) -> dict[str, Any]:
     status = project.status(plan_id)
+    repositories = [Path(s.git_dir) for s in status.sandboxes if s.git_dir]
     groups = [
-        (c.checkpoint_type, c.label, c.step_index, _identity(project, c), c.resource)
+        (c.checkpoint_type, c.label, c.step_index, _identity(c, repositories), c.resource)
         for c in project.checkpoints.list(plan_id)
         # What a step left that failed once is superseded when a later death is gone back from.
         if not (status.state in _WELL and c.checkpoint_type is CheckpointType.ON_ERROR)
@@ -263,14 +274,13 @@ def _difference(end: object, wanted: object, place: str = "end") -> str:
     return "".join(_difference(one.get(key), other.get(key), f"{place}.{key!r}") for key in keys)
 
 
-def _identity(project: Project, checkpoint: CheckpointView) -> str:
-    """What a checkpoint is told by; a git directory holds times and numbers of files, so there it is the tree."""
-    bare = [s.git_dir for s in project.status(checkpoint.plan_id).sandboxes if s.git_dir]
-    if not bare:
+def _identity(checkpoint: CheckpointView, repositories: list[Path]) -> str:
+    """Return what identifies a checkpoint; a git directory holds times and inodes, so there it is the tree."""
+    if not repositories:
         return checkpoint.state_hash
     trees = [
-        run_git(Path(each), "rev-parse", "-q", f"{checkpoint.sandbox_ref}^{{tree}}", check=False)
-        for each in bare
+        run_git(each, "rev-parse", "-q", f"{checkpoint.sandbox_ref}^{{tree}}", check=False)
+        for each in repositories
     ]
     return "".join(trees)
 
@@ -279,9 +289,16 @@ def picture_without_times(path: Path) -> dict[bytes, tuple[object, ...]]:
     """Everything about a folder but when it was written; of a git directory what it says, and what lies about."""
     if path.is_file():
         return {b".": _rows(path)}
-    found = {name: (*what[:3], *what[4:]) for name, what in picture(path).items() if _tells(name)}
+    found = {
+        name: (*what[:2], _brief(what[2]), *what[4:]) for name, what in picture(path).items() if _tells(name)
+    }
     # A database counts how often it was written: what it holds is what is compared.
     return {n: _rows(path / os.fsdecode(n)) if n.endswith(b".db") else what for n, what in found.items()}
+
+
+def _brief(content: object) -> object:
+    """Return the digest of a long content: the ends of all commands are kept."""
+    return sha256(content).hexdigest() if isinstance(content, bytes) and len(content) > 100 else content
 
 
 def _rows(database: Path) -> tuple[object, ...]:

@@ -1,6 +1,7 @@
 """An environment full of nonsense: told by its variable, or of no consequence."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -65,19 +66,35 @@ def test_nonsense_for_others_is_of_no_consequence(project: Path) -> None:
         assert (done.returncode, done.stderr.count(b"Traceback")) == (0, 0), done.stderr
 
 
-def test_a_disk_that_can_only_be_read(tmp_path: Path) -> None:
+def test_a_disk_that_can_only_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was recorded can be looked at, and nothing is half done."""
     with small_disk(tmp_path / "disk", 16 << 20) as disk:
-        (disk.path / "plan.yaml").write_text(PLAN)
+        monkeypatch.setenv("MULLIGAN_HOME", str(disk.path / "homes"))
+        folder = disk.path / "project"
+        folder.mkdir()
+        (folder / "plan.yaml").write_text(PLAN)
         argv = [sys.executable, "-m", "mulligan", "plan", "execute", "plan.yaml"]
-        subprocess.run(argv, cwd=disk.path, check=True, capture_output=True)  # which leaves no file open
+        subprocess.run(argv, cwd=folder, check=True, capture_output=True)  # which leaves no file open
         disk.make_read_only()
         for words in (("plan", "status"), ("plan", "log"), ("plan", "list"), ("checkpoint", "list")):
-            said = say(disk.path, *words)
+            said = say(folder, *words)
             assert said.code == 0 or "read-only" in said.error["message"].lower(), said.document
         for words in (
             ("plan", "execute", "plan.yaml"),
             ("checkpoint", "create", "p", "--label", "x"),
             ("gc",),
         ):
-            assert "read-only" in refused(disk.path, words, 1)["message"].lower()
+            assert "read-only" in refused(folder, words, 1)["message"].lower()
+
+
+def test_a_project_folder_that_can_only_be_read(tmp_path: Path) -> None:
+    """Its home is elsewhere, and is found also where the folder lost what names it; plans run in their sandboxes."""
+    with small_disk(tmp_path / "disk", 16 << 20) as disk:
+        (disk.path / "plan.yaml").write_text(PLAN)
+        argv = [sys.executable, "-m", "mulligan", "plan", "execute", "plan.yaml"]
+        subprocess.run(argv, cwd=disk.path, check=True, capture_output=True)
+        shutil.rmtree(disk.path / ".mulligan")
+        disk.make_read_only()
+        assert say(disk.path, "plan", "status").code == 0
+        assert say(disk.path, "plan", "execute", "plan.yaml").code == 0
+        assert say(disk.path, "plan", "apply", "--yes", "latest").code == 1

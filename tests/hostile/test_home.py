@@ -7,6 +7,7 @@ import pytest
 
 from tests.hostile.program import say
 from tests.support.git_world import run_git
+from tests.support.homes import home_of
 from tests.support.snapshot_world import picture
 
 PLAN = """\
@@ -39,7 +40,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_flipped_bits_in_what_is_stored(good: Path) -> None:
-    packs = sorted((good / ".mulligan" / "store" / "packs").iterdir())
+    packs = sorted((home_of(good) / "store" / "packs").iterdir())
     before, found = picture(good / "repo"), 0
     for number, pack in enumerate(packs):
         data = pack.read_bytes()
@@ -57,7 +58,7 @@ def test_flipped_bits_in_what_is_stored(good: Path) -> None:
 
 def test_garbage_in_any_small_file(good: Path, tmp_path: Path) -> None:
     """Whatever is not the database or a pack: it can be made anew, or is told."""
-    home = good / ".mulligan"
+    home = home_of(good)
     before = picture(good / "repo")
     kept = tmp_path / "kept"
     shutil.copytree(home, kept, symlinks=True)

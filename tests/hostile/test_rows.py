@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.hostile.program import say
+from tests.support.homes import home_of, homes_beside
 from tests.support.keeping import keep, put_back
 
 PLAN = """\
@@ -67,8 +69,16 @@ def tables() -> list[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("project")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("rows") / "project"
+    folder.mkdir()
+    homes_beside(folder).mkdir(mode=0o700)
+    with pytest.MonkeyPatch.context() as patch:  # what is put back are the homes beside the folder
+        patch.setenv("MULLIGAN_HOME", str(homes_beside(folder)))
+        yield _filled(folder)
+
+
+def _filled(folder: Path) -> Path:
     for name, text in (("code", PLAN), ("real", KILLED)):
         (folder / name).mkdir()
         (folder / f"{name}.yaml").write_text(text)
@@ -90,7 +100,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert say(folder, "plan", "execute", "real.yaml").code == 0
     kill_applying(folder)
     with (
-        closing(sqlite3.connect(folder / ".mulligan" / "mulligan.db")) as database,
+        closing(sqlite3.connect(home_of(folder) / "mulligan.db")) as database,
         closing(sqlite3.connect(folder / "good.db")) as good,
     ):
         database.backup(good)
@@ -144,7 +154,7 @@ def test_doctor_finds_it(project: Path, table: str) -> None:
 
 def put(project: Path, table: str, column: str, value: str | int | bytes) -> None:
     """Write nonsense into every row of a table, or into the first where the column must be unique."""
-    file, new = project / ".mulligan" / "mulligan.db", project / "new.db"
+    file, new = home_of(project) / "mulligan.db", project / "new.db"
     shutil.copy(project / "good.db", new)
     with closing(sqlite3.connect(new)) as database:
         database.executescript("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF")

@@ -16,6 +16,7 @@ NAMES = (
 )
 PLAN = f"""\
 name: "{MARKUP}"
+config: {{sandbox.at: own-path}}
 steps:
   - {{name: make, tool: shell, args: {{command: 'cp -r ../../../../made/. .'}}}}
   - {{name: loud, tool: shell, args: {{command: "printf '\\\\033[31mred'; printf '\\\\033[31mred' >&2; exit 1"}}}}
@@ -27,7 +28,6 @@ IDS = (
 COMMANDS = (
     ("plan", "status"),
     ("plan", "log"),
-    ("plan", "diff"),
     ("plan", "resume"),
     ("plan", "cancel"),
     ("plan", "execute"),
@@ -63,6 +63,14 @@ def test_ids_that_name_nothing(project: Path, words: tuple[str, ...]) -> None:
     assert len(say(project, "plan", "list").document["data"]["plans"]) == 1
 
 
+def test_words_of_a_diff_that_name_nothing(project: Path) -> None:
+    for name in IDS:
+        refused(project, ("plan", "diff", name), 1, 2, 3)
+        said = say(project, "plan", "diff", "--", name)  # a path
+        known = name in ("*", "'; DROP TABLE plans; --", ESCAPE, TURNED, LATIN)
+        assert said.code == 2 or (said.code == 0 and bool(said.document["data"]["files"]) == known), name
+
+
 @pytest.mark.parametrize(
     "label", [ESCAPE, TURNED, "a\nb", "a\0b", "", "first", "latest", "x" * 300, "\ud800"]
 )
@@ -70,7 +78,10 @@ def test_labels_that_cannot_be_seen_are_refused(project: Path, label: str) -> No
     refused(project, ("checkpoint", "create", "latest", "--label", label), 2)
 
 
-def test_a_label_that_looks_like_a_command_to_the_screen_is_shown_as_it_is(project: Path) -> None:
+def test_a_label_that_looks_like_a_command_to_the_screen_is_shown_as_it_is(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # so that no line is broken
     assert say(project, "checkpoint", "create", "latest", "--label", MARKUP).code == 0
     for format in ("rich", "plain"):
         assert MARKUP.encode() in say(project, "checkpoint", "show", MARKUP, format=format).stdout

@@ -1,6 +1,7 @@
 """A database of any earlier version is brought up to date by opening it; a newer one is refused."""
 
 import hashlib
+import json
 import sqlite3
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from mulligan.adapters.db.connection import SqliteConnection
 from mulligan.adapters.db.database_file import NEWEST_VERSION, sqlite_database, version_of
 from mulligan.adapters.db.migration import Migration, migrate, packaged_migrations
 from mulligan.errors import DatabaseTooNew, DatabaseUnusable
+from mulligan.rows.place_codec import Places
 from tests.unit.examples import a_plan
 
 TABLES = {
@@ -26,6 +28,8 @@ TABLES = {
     "outputs",
     "corrections",
     "earlier_definitions",
+    "entries",
+    "counters",
 }
 
 
@@ -40,6 +44,12 @@ FROZEN = [
     "004912434c375638371b1e5d15ef9b8288189bf70addf2f21f4f03af484d2f8b",
     "55b6874ebaf6f61ebaf601fc2df6b2c489dc65f18e179bb0942d0f9b37bbdc53",
     "7035a8e163b51ed3c3522d4ed49fd045652e2beb22da19bd641cda4f9c940b10",
+    "c7632cd2b130838a358f9f68b0af1c215a1c6efd8c88513a6b31fe98a8136d8c",
+    "60c655646c7d04f0e4aec9970edb30aa1b194c3a8c399ef44879f92477c35b6a",
+    "c7a6c7006073985ebb696cde66d759ccf012d308db3b8654965c3944153c1a3a",
+    "99ae6b999bc111c3c0ce2314e5f55ce4655c3def78c2272a413bb59cea54684d",
+    "099418899d8451fe28dc5701dc4f8e6e7b714fc850cbdd2f97c85b3440dcec00",
+    "041053fc60229103874dee42fdbcd24484647acca476b4b048b58ba7c691f96f",
 ]
 
 
@@ -114,8 +124,9 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
     before = schema(file)
     broken = Migration(SECOND.version, SECOND.text + "CREATE TABLE plans (again TEXT);\n")
     connection = SqliteConnection(file)
-    with pytest.raises(DatabaseUnusable, match="already exists"):
+    with pytest.raises(DatabaseUnusable, match="already exists") as failure:
         migrate(connection, [*packaged_migrations(), broken])
+    assert "disk" not in failure.value.next_step
     assert version_of(connection) == NEWEST_VERSION
     connection.close()
     assert schema(file) == before
@@ -164,6 +175,107 @@ def test_plans_of_before_get_handles_and_their_groups_numbers(tmp_path: Path) ->
     numbered = connection.rows("SELECT group_id, number FROM checkpoint_groups ORDER BY group_id")
     assert [tuple(row) for row in numbered] == [("g1", 1), ("g2", 2), ("g3", 3), ("g4", 1)]
     connection.close()
+
+
+def fill_project_of_before(connection: SqliteConnection) -> None:
+    """Add what the version with handles wrote: a plan in place, one that was applied, and one that failed."""
+    folder, home = "/was/here", "/was/here/.mulligan"
+    definition = json.dumps({"resources": [{"name": "site", "location": "site"}]})
+    with connection.transaction(write=True):
+        for ordinal, (plan_id, phase, state) in enumerate(
+            [("p1", "execute", "complete"), ("p2", "apply", "applied"), ("p3", "execute", "failed")]
+        ):
+            insert(
+                connection,
+                "plans",
+                plan_id=plan_id,
+                name=f"name {plan_id}",
+                handle=plan_id,
+                ordinal=ordinal,
+                phase=phase,
+                state=state,
+                steps_total=1,
+                seq=10,
+                updated_at=f"2026-01-0{ordinal + 1}T09",
+            )
+            insert(connection, "definitions", plan_id=plan_id, definition_json=definition)
+            status = "failed" if state == "failed" else "done"
+            insert(connection, "steps", plan_id=plan_id, step_index=0, name=f"step {plan_id}", status=status)
+            in_place = plan_id == "p1"
+            path = f"{folder}/site" if in_place else f"{home}/sandboxes/{plan_id}/site"
+            git_dir = f"{home}/git/{plan_id}/site" if in_place else None
+            where = {"plan_id": plan_id, "resource": "site", "location": f"{folder}/site", "path": path}
+            strategy = "in_place" if in_place else "filesystem_copy"
+            insert(connection, "sandboxes", **where, git_dir=git_dir, strategy=strategy, type="fs-directory")
+            for seq in (1, 2):
+                group_id = f"{plan_id}g{seq}"
+                insert(
+                    connection,
+                    "checkpoint_groups",
+                    group_id=group_id,
+                    plan_id=plan_id,
+                    seq=seq,
+                    number=seq,
+                    step_index=0 if state == "failed" else seq - 1,
+                    between_steps=1,
+                    superseded=0,
+                    created_at=f"2026-01-0{ordinal + 1}T0{seq}",
+                )
+                insert(
+                    connection,
+                    "checkpoints",
+                    checkpoint_id=f"{group_id}c",
+                    group_id=group_id,
+                    plan_id=plan_id,
+                    resource="site",
+                    filesystem_path=path,
+                )
+        real = {"location": f"{folder}/site", "path": f"{folder}/site", "git_dir": f"{home}/git/p2/site"}
+        insert(connection, "real_changes", plan_id="p2", act="apply", resource="site", **real)
+
+
+@pytest.mark.parametrize("version", range(9, NEWEST_VERSION))
+def test_rows_of_before_have_relative_paths_and_a_timeline(tmp_path: Path, version: int) -> None:
+    """All later migrations run in one transaction, whichever is the first of them."""
+    connection = SqliteConnection(tmp_path / "mulligan.db")
+    migrate(connection, packaged_migrations()[:9])
+    fill_project_of_before(connection)
+    migrate(connection, packaged_migrations()[:version])
+    migrate(connection, packaged_migrations())
+
+    def found(statement: str) -> list[tuple[object, ...]]:
+        return [tuple(row) for row in connection.rows(statement)]
+
+    assert found("SELECT plan_id, location, path, git_dir FROM sandboxes ORDER BY plan_id") == [
+        ("p1", "project:site", "project:site", "home:git/p1/site"),
+        ("p2", "project:site", "home:sandboxes/p2/site", None),
+        ("p3", "project:site", "home:sandboxes/p3/site", None),
+    ]
+    assert found("SELECT location, path, git_dir, patterns_json, theirs_snapshot FROM real_changes") == [
+        ("project:site", "project:site", "home:git/p2/site", "[]", None)
+    ]
+    assert found("SELECT DISTINCT plan_id, filesystem_path FROM checkpoints ORDER BY plan_id") == [
+        ("p1", "project:site"),
+        ("p2", "home:sandboxes/p2/site"),
+        ("p3", "home:sandboxes/p3/site"),
+    ]
+    entries = "SELECT number, plan_id, kind, title, step_index, seq, before_group, after_group FROM entries"
+    assert found(f"{entries} ORDER BY number") == [
+        (1, "p1", "step", "step p1", 0, 2, "p1g1", "p1g2"),
+        (2, "p2", "step", "step p2", 0, 2, "p2g1", "p2g2"),
+        (3, "p2", "apply", "name p2", None, 10, None, None),
+    ]
+    assert found("SELECT name, used FROM counters") == [("entries", 3)]
+    connection.close()
+    places = Places(home="/home/of/it", project="/is/there")
+    database = sqlite_database(tmp_path / "mulligan.db", places)
+    with database.reading() as db:
+        assert [(each.location, each.path) for each in db.sandboxes.all()] == [
+            ("/is/there/site", "/is/there/site"),
+            ("/is/there/site", "/home/of/it/sandboxes/p2/site"),
+            ("/is/there/site", "/home/of/it/sandboxes/p3/site"),
+        ]
+    database.close()
 
 
 def test_two_processes_that_open_a_new_database_at_once_agree(tmp_path: Path) -> None:

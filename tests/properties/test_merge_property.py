@@ -100,6 +100,7 @@ def _merge(base: Tree, ours: Tree, theirs: Tree, renames: Renames | None = None)
         renames or Renames(),
         _NAMES,
         _taken,
+        lambda _: False,
     )
 
 

@@ -18,16 +18,19 @@ _MANY = 70  # fewer files are not worth a stat cache on disk
 _LATER = 5_000_000_000  # ns: seen from then on everything is old enough for the cache to be trusted
 
 
-def _capture(home: Path, tree: Path, how: str) -> Capture:
+def _capture(home: Path, tree: Path, how: str, patterns: tuple[str, ...]) -> Capture:
     """Capture as a new process does, which knows what is on disk."""
     with walked(how):
         later = new_store(home / how, ahead_ns=_LATER)
-        return later.capture(tree_at(tree), Watcher())
+        return later.capture(tree_at(tree, patterns=patterns), Watcher())
 
 
 @settings(max_examples=30 * LONGER, deadline=None, suppress_health_check=list(HealthCheck))
-@given(rounds=st.lists(st.lists(ACTS, max_size=10), min_size=1, max_size=3))
-def test_both_ways_to_walk_find_the_same(rounds: list[list[Act]]) -> None:
+@given(
+    rounds=st.lists(st.lists(ACTS, max_size=10), min_size=1, max_size=3),
+    patterns=st.sampled_from([(), (), ("a", "1*"), ("/*/b/", "2/**/[3-5]*", "!2/1/5")]),
+)
+def test_both_ways_to_walk_find_the_same(rounds: list[list[Act]], patterns: tuple[str, ...]) -> None:
     with tempfile.TemporaryDirectory(prefix="walk-property-") as name:
         home, tree = Path(name), Path(name) / "tree"
         playground = Playground(tree)
@@ -37,9 +40,9 @@ def test_both_ways_to_walk_find_the_same(rounds: list[list[Act]]) -> None:
         for number, acts in enumerate(rounds):
             for act in acts:
                 playground.do(act)
-            fresh = _capture(home / f"fresh {number}", tree, "in Python")
+            fresh = _capture(home / f"fresh {number}", tree, "in Python", patterns)
             for how in WALKERS:
-                found = _capture(home, tree, how)
+                found = _capture(home, tree, how, patterns)
                 assert found.snapshot == fresh.snapshot, how
                 assert (found.files, found.unheld) == (fresh.files, fresh.unheld), how
             time.sleep(0.01)  # longer than a tick of the clock that stamps files: no grain is waited for here

@@ -5,6 +5,7 @@ import mmap
 import multiprocessing
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,7 +18,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from mulligan.domain.checkpoints.snapshot import Snapshot
-from mulligan.errors import MulliganError
+from mulligan.domain.paths.path_patterns import PathPatterns
+from mulligan.errors import MulliganError, RestoreFailed
 from tests.support.long_run import LONGER
 from tests.support.snapshot_world import Watcher, new_store, picture, tree_at
 
@@ -200,11 +202,13 @@ def _work(pipe: Connection, top: str, outside: str) -> None:
 class WatchedTree(RuleBasedStateMachine):
     """Several processes at work on one tree, which is captured, compared and restored under a watch."""
 
+    patterns: tuple[str, ...] = ()  # of what is excluded
+
     @initialize()
     def begin(self) -> None:
         # On disk: a filesystem in memory gives no timestamp to what is written through a memory map.
         self.home = Path(tempfile.mkdtemp(prefix="watch-property-", dir="/var/tmp"))
-        self.tree = tree_at(self.home / "tree")
+        self.tree = tree_at(self.home / "tree", patterns=self.patterns)
         (self.tree.path / "sub").mkdir(parents=True)
         (self.tree.path / "sub" / "file").write_text("first")
         (self.home / "outside").mkdir()
@@ -303,8 +307,54 @@ class WatchedTree(RuleBasedStateMachine):
         shutil.rmtree(self.home)
 
 
+class ExcludingTree(WatchedTree):
+    """The same with names that are excluded; nobody gives a file a second name, under which it could be written."""
+
+    patterns = ("b", "c/", "/d/*", "!/d/a")
+
+    @rule(acts=ACTS)
+    def work(self, acts: list[list[dict[str, Any]]]) -> None:
+        super().work([[act for act in each if act["verb"] != "link"] for each in acts])
+
+    @rule(number=st.integers(0, 20))
+    def restore(self, number: int) -> None:
+        """Restore through the watch: what is held is as it was, and what is excluded as it is."""
+        if not self.snapshots:
+            return
+        snapshot, wanted = self.snapshots[number % len(self.snapshots)]
+        before = picture(self.tree.path)
+        try:
+            self.store.restore(snapshot, self.tree, Watcher())
+        except RestoreFailed:
+            return  # something that is excluded, or cannot be held, is in the way
+        after = picture(self.tree.path)
+        assert self._excluded(after) == self._excluded(before)
+        held = {path: after[path] for path in after.keys() - self._excluded(after).keys()}
+        expected = {path: wanted[path] for path in wanted.keys() - self._excluded(wanted).keys()}
+        assert {path: held.get(path) for path in expected} == expected
+        for path in held.keys() - expected.keys():
+            place = self.tree.path / os.fsdecode(path)
+            kept = [place, *place.rglob("*")]
+            assert any(each.is_fifo() or self._is_excluded(each) for each in kept), path
+
+    def _is_excluded(self, path: Path) -> bool:
+        inside = str(path.relative_to(self.tree.path))
+        is_folder = path.is_dir() and not path.is_symlink()
+        return PathPatterns(self.patterns).match(inside, is_folder=is_folder)
+
+    def _excluded(self, found: dict[bytes, tuple[object, ...]]) -> dict[bytes, object]:
+        matching = PathPatterns(self.patterns)
+        kinds = {path: stat.S_ISDIR(int(str(facts[0]))) for path, facts in found.items()}
+        return {
+            path: facts
+            for path, facts in found.items()
+            if path != b"." and matching.match(os.fsdecode(path[2:]), is_folder=kinds[path])
+        }
+
+
 TestWatchedTree = WatchedTree.TestCase
-TestWatchedTree.settings = settings(
+TestExcludingTree = ExcludingTree.TestCase
+TestExcludingTree.settings = TestWatchedTree.settings = settings(
     max_examples=8 * LONGER,
     stateful_step_count=14,
     deadline=None,

@@ -18,7 +18,13 @@ from tests.unit.examples import NOON, a_plan
 CLOCK = "12:00:00"
 CONFLICT: JsonObject = {"resource": "r", "path": "p", "reason": "both"}
 RESOURCES: JsonObject = {"resources": [{"resource": "app", "files": 2, "commit": "abc"}]}
-WHERE: JsonObject = {"group_id": "G", "checkpoint_id": "C23456789012", "step_index": 1, "paths": 2}
+WHERE: JsonObject = {
+    "group_id": "G",
+    "number": 3,
+    "checkpoint_id": "C23456789012",
+    "step_index": 1,
+    "paths": 2,
+}
 WORDS: list[tuple[EventType, JsonObject, str]] = [
     (EventType.PLAN_CREATED, {"name": "p"}, "The plan was recorded"),
     (EventType.PLAN_STATE, {"state": "cancelled", "reason": "enough"}, "The plan is cancelled: enough"),
@@ -34,6 +40,7 @@ WORDS: list[tuple[EventType, JsonObject, str]] = [
         {"tool": "publish", "step": "s", "error": "no"},
         "undo of publish in step s failed: no",
     ),
+    (EventType.STEP_ADDED, {"index": 1, "step": "s"}, "Continued with another step: s"),
     (EventType.RESOLVED, {"paths": ["a", "b"], "left": 1}, "Conflicts solved: a, b; 1 left"),
     (EventType.DECISION, {"decision_id": "d", "question": "Which?"}, "decision Which?"),
     (EventType.SUBPLAN_SPAWNED, {"plan_id": "P", "name": "n", "again": True}, "Child plan n went on"),
@@ -44,7 +51,7 @@ WORDS: list[tuple[EventType, JsonObject, str]] = [
     ),
     (EventType.CHECKPOINT, {"checkpoint_type": "manual", "label": "x"}, "Checkpoint “x” manual pruned"),
     (EventType.PRUNED, {"groups": ["a"]}, "1 older checkpoint pruned"),
-    (EventType.ROLLBACK, WHERE, "Rolled back to checkpoint C234567890… at step 1; 2 paths restored"),
+    (EventType.ROLLBACK, WHERE, "Rolled back to checkpoint @3 at step 1; 2 paths restored"),
     (EventType.RETURNED, {**WHERE, "reason": "a retry"}, "Went back (a retry) to checkpoint"),
     (
         EventType.CORRECTION,
@@ -53,6 +60,12 @@ WORDS: list[tuple[EventType, JsonObject, str]] = [
     ),
     (EventType.APPLIED, RESOURCES, "app: 2 files, commit abc"),
     (EventType.UNAPPLIED, {"resources": []}, "Taken out of the real resources again"),
+    (
+        EventType.PATHS_RESTORED,
+        {"paths": 2, "number": 3, "place": "real folder"},
+        "2 paths restored from @3 into the real folder",
+    ),
+    (EventType.FORGOTTEN, {"paths": [".env"], "groups": 1}, "Paths purged from 1 checkpoint"),
     (EventType.LOG, {"step": "s", "message": "word"}, "The tool says"),
     (EventType.MESSAGE, {"step": "s", "message": "word"}, "Note of step s"),
 ]
@@ -98,12 +111,12 @@ def test_what_is_too_much_is_counted() -> None:
         corrections=(),
         passages=(),
         events_left_out=1_200,
-        look=f"`mulligan plan log {plan.plan_id}`",
+        look=f"`mulligan log {plan.plan_id}`",
         changes={},
         overall=None,
     )
     text = parsed(page(Report(plans=(part,), plans_left_out=3, made_at=NOON))).text
-    assert f"1,200 older entries not shown: mulligan plan log {plan.plan_id}" in text
+    assert f"1,200 older entries not shown: mulligan log {plan.plan_id}" in text
     assert "3 more child plans not shown." in text
     assert "1 conflictr: p (both)" in text
     assert "mind this" in text

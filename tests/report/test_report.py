@@ -18,6 +18,7 @@ from mulligan.cli.main import run
 from tests.commands.program import ask, data_of
 from tests.report.eventful import LINES, NAME, SCRIPT, eventful_project
 from tests.report.parsed import Element, parsed
+from tests.support.homes import home_of
 
 # Attributes that only name, tell or draw; with none of them anything is loaded, run or styled.
 HARMLESS = {
@@ -122,6 +123,15 @@ def test_facts_say_where_the_plan_stands(tree: Element) -> None:
     assert "Stopped. Step test failed." in tree.all(class_="callout")[0].text
     (steps, *_) = tree.all("ol", "steps")
     assert [item.classes for item in steps.all("li")] == [["done"]] * 4 + [["failed"]]
+
+
+def test_plans_and_checkpoints_go_by_handles_and_numbers_and_never_by_ids(
+    tree: Element, folder: Path
+) -> None:
+    (body,) = tree.all("body")
+    assert re.findall(r"\b[0-9A-HJKMNP-TV-Z]{26}\b", body.text) == []  # anchors are made of ids
+    assert [each.text for each in body.all("a", "id")][:2] == ["@1", "@2"]
+    assert body.all("code", "id")[0].text == mulligan.open(folder).status(NAME).handle
 
 
 def test_steps_tell_their_calls_with_what_they_were_given_and_printed(tree: Element) -> None:
@@ -300,7 +310,7 @@ def test_a_damaged_store_keeps_nobody_from_the_rest(tmp_path: Path) -> None:
     project = mulligan.init(tmp_path)
     project.execute(tmp_path / "plan.yaml")
     project.close()
-    for pack in (tmp_path / ".mulligan" / "store" / "packs").iterdir():
+    for pack in (home_of(tmp_path) / "store" / "packs").iterdir():
         data = bytearray(pack.read_bytes())
         data[len(data) // 4 : len(data) // 2] = bytes(len(data) // 2 - len(data) // 4)
         pack.chmod(0o600)

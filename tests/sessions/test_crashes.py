@@ -16,6 +16,7 @@ from mulligan.boundaries import watch
 from mulligan.wiring.faults import arm
 from tests.commands.program import ask
 from tests.support.git_world import run_git
+from tests.support.homes import home_of
 
 ROOT = Path(__file__).parents[2]
 WHERE = (
@@ -194,7 +195,7 @@ def test_a_session_that_was_taken_over_writes_nothing_more(tmp_path: Path) -> No
     def lose() -> None:
         with first, first.step("one"):
             # As one does who cannot end this process.
-            (tmp_path / ".mulligan" / "locks" / f"{first.plan_id}.lock").unlink()
+            (home_of(tmp_path) / "locks" / f"{first.plan_id}.lock").unlink()
             subprocess.run([sys.executable, "-c", OTHER, str(tmp_path)], check=True)
 
     with pytest.raises(errors.PlanTakenOver):

@@ -58,4 +58,4 @@ def append(
     project = family.project(act) if act else family.project()
     mended = file_of(family, steps) if steps is not None else None
     wanted = to or decision(family)
-    return project.correct(wanted, guidance=guidance, mode="append", mended=mended, **options)
+    return project.correct(wanted, guidance=guidance, mode="append", corrected=mended, **options)

@@ -46,7 +46,7 @@ def test_a_file_that_cannot_be_appended_is_refused_with_the_place(
 ) -> None:
     with pytest.raises(PlanFileInvalid) as refused:
         done.project().correct(
-            decision(done), guidance="g", mode="append", mended=file_of(done, **({"steps": ADDED} | more))
+            decision(done), guidance="g", mode="append", corrected=file_of(done, **({"steps": ADDED} | more))
         )
     assert path in str(refused.value.facts["path"])
     assert done.project().status("p").attempt == 1
@@ -106,11 +106,11 @@ def test_a_step_that_did_not_end_or_is_gone_has_nothing_to_append_to(family: Fam
 
     inside = [c for c in family.project().checkpoints.list("p") if c.checkpoint_type == "decision"]
     family.project().rollback("p", inside[0].checkpoint_id)
-    status, _ = family.project().resume("p", mended=family.write(shell("true", "other")))
+    status, _ = family.project().resume("p", corrected=family.write(shell("true", "other")))
     assert status.state is State.COMPLETE
     with pytest.raises(NothingToAppend, match="'think'") as gone:
         append(family, None, picked)
-    assert NextStep("again", mended=...) in gone.value.next_step.steps
+    assert NextStep("again", corrected=...) in gone.value.next_step.steps
     status, _ = append(family, to=picked)
     assert (status.state, family.files()["more"]) == (State.COMPLETE, "and more\n")
 

@@ -103,7 +103,7 @@ def test_without_a_file_the_step_that_decided_runs_once_more(family: Family) -> 
 def test_a_step_that_only_decides_is_run_again_and_that_is_told(done: Family) -> None:
     status, corrected = append(done, None, guidance="sure?")
     assert status.state is State.COMPLETE
-    assert any("mended=..." in text for text in corrected.messages)
+    assert any("corrected=..." in text for text in corrected.messages)
     assert [d.about["chosen"] for d in decisions(done)] == ["this", "sure?", "this"]
 
 
@@ -121,7 +121,7 @@ def test_what_was_appended_is_compared_and_rolled_back_past_and_forward_to(done:
     assert back.impact.child_plans_invalidated == 1
     assert ran(done.project().status("p")) == [("pick", "done"), ("one", "done")]
     assert done.states()["extra"] == "execute/cancelled"
-    assert done.project().resume("p")[0].state is State.COMPLETE
+    assert done.project().status("p").state is State.COMPLETE, "it was finished there"
     assert done.files() == before
 
     done.project().rollback("p", last[1].checkpoint_id)
@@ -159,7 +159,7 @@ def test_conflicts_end_as_those_of_child_plans_do(family: Family) -> None:
     (family.real / "text").write_text("both\n")
     family.project().resolve("p")
     status, _ = family.project().resume("p")
-    assert (status.state, (family.real / "text").read_text()) == (State.COMPLETE, "both\n")
+    assert (status.state, (family.real / "text").read_text()) == (State.APPLIED, "both\n")
     assert status.execution.child_plans == 1
 
 
@@ -170,7 +170,7 @@ def test_where_a_plan_failed_work_is_put_before_the_failed_step_and_it_runs_on(f
     preview = append(family, dry_run=True)[1]
     status, corrected = append(family)
 
-    assert any("at step 2 (use)" in text for text in preview.messages)
+    assert any("at step 3 (use)" in text for text in preview.messages)
     assert ran(status) == [(name, "done") for name in ("pick", "one", "append to pick", "use")]
     assert family.noted("ran") == ["one", "more"]
     assert family.files()["seen"] == "and more\n"
@@ -201,18 +201,18 @@ def test_a_mended_plan_file_knows_nothing_of_appended_steps_and_keeps_them(famil
     append(family)
     same_name = family.write(PICK, one, shell("true", "append to pick"))
     with pytest.raises(PlanFileDiffers, match="appended"):
-        family.project().resume("p", mended=same_name)
+        family.project().resume("p", corrected=same_name)
     mended = family.write(PICK, one, shell("cat more one > end", "end"))
 
-    status, _ = family.project().resume("p", mended=mended)
+    status, _ = family.project().resume("p", corrected=mended)
 
     assert ran(status) == [(name, "done") for name in ("pick", "one", "append to pick", "end")]
     assert family.files()["end"] == "and more\n1\n"
     other = family.write(shell("true", "another"), one)
     with pytest.raises(PlanFileDiffers):
-        family.project().correct(decision(family, number=1), guidance="g", mended=other)
+        family.project().correct(decision(family, number=1), guidance="g", corrected=other)
     mended = family.write(PICK, one, shell("cat one > end", "end"))
-    status, _ = family.project().correct(decision(family, number=1), guidance="g", mended=mended)
+    status, _ = family.project().correct(decision(family, number=1), guidance="g", corrected=mended)
     assert ran(status) == [(name, "done") for name in ("pick", "one", "end")]
 
 
@@ -306,7 +306,7 @@ def test_it_works_in_place_and_applies_like_the_rest(family: Family) -> None:
     family.project().execute(plan)
     (family.real / "mine").write_text("mine\n")
     status, _ = append(family)
-    assert status.state is State.COMPLETE
+    assert status.state is State.APPLIED
     assert (family.real / "more").read_text() == "and more\n"
     assert (family.real / "mine").read_text() == "mine\n"
     first = family.project().checkpoints.list("p")[0].checkpoint_id
@@ -355,6 +355,6 @@ def test_a_file_has_variables_and_a_description_of_its_own_and_sees_the_plan(fam
     told = {**write, "args": {"path": "told", "content": "${{ who }}/${{ steps.pick.output }}/${{ notes }}"}}
     family.project().execute(family.write(PICK))
     file = file_of(family, [told], variables={"who": "me", "notes": "none"}, description="Says so")
-    status, _ = family.project().correct(decision(family), guidance="g", mode="append", mended=file)
+    status, _ = family.project().correct(decision(family), guidance="g", mode="append", corrected=file)
     assert status.state is State.COMPLETE
     assert family.files()["told"] == "me/this/none"

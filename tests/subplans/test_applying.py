@@ -23,6 +23,24 @@ def test_what_children_made_reaches_the_real_folder_with_their_parent(family: Fa
     assert family.states() == {"p": "apply/applied", "a": "execute/complete", "b": "execute/complete"}
 
 
+def test_after_an_unapply_nothing_but_a_correction_needs_the_sandboxes_of_children(family: Family) -> None:
+    parts = {name: [shell(f"echo {name} > {name}")] for name in "ab"}
+    family.project().execute(family.write(children(parts)))
+    family.project().apply("p")
+    family.project().unapply("p")
+    assert not (family.real / "a").exists()
+    assert (family.sandbox("p") / "b").read_text() == "b\n"
+    status, _ = family.project().apply("p")
+    assert (status.state, (family.real / "a").read_text()) == (State.APPLIED, "a\n")
+
+    family.project().unapply("p")
+    family.project().rollback("p", "first")
+    assert not (family.sandbox("p") / "a").exists()
+    family.project().resume("p")  # runs the children again, in sandboxes of their own
+    family.project().apply("p")
+    assert ((family.real / "a").read_text(), (family.real / "b").read_text()) == ("a\n", "b\n")
+
+
 def test_unresolved_conflicts_are_not_applied(family: Family) -> None:
     parts = {name: [shell(f"echo {name} > text")] for name in "ab"}
     family.project().execute(family.write(children(parts)))

@@ -174,7 +174,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(family: Family) -> None:
     executed(family)
     picked = decision(family)
     with pytest.raises(PlanFileDiffers, match="child plan"):
-        correct(family, mended=family.folder / "plan.yaml")
+        correct(family, corrected=family.folder / "plan.yaml")
     child = family.project().status("a").plan_id
     with services_of(family.folder).claims.look(child, Unobserved()), pytest.raises(PlanBusy):
         correct(family)
@@ -211,7 +211,7 @@ def test_a_step_of_what_was_appended_finds_its_variables_when_it_runs_once_more(
     think = {"name": "think", "tool": "python", "args": {"function": "agent:think"}}
     executed(family)
     file = file_of(family, [shell("echo begun", "begin"), think], variables={"how": "slowly"})
-    family.project().correct(decision(family), guidance="g", mode="append", mended=file)
+    family.project().correct(decision(family), guidance="g", mode="append", corrected=file)
     status, corrected = append(family, None, decision(family, "How?"))
     assert status.state is State.COMPLETE
     assert family.files()["thought"] == "slowly begun\n" * 2

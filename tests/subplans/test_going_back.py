@@ -64,9 +64,8 @@ def test_rolling_forward_again_needs_no_child_whose_result_is_in_the_files(famil
     assert before is not None
 
     family.project().rollback("p", before)
-    status, _ = family.project().resume("p")
 
-    assert status.state is State.COMPLETE
+    assert family.project().status("p").state is State.COMPLETE
     assert family.noted("ran") == ["a", "b"]
     assert family.files().keys() == {"text", "one", "a", "b"}
 
@@ -96,7 +95,7 @@ def test_a_mended_plan_file_that_changes_a_child_gets_a_new_one(family: Family) 
     family.project().execute(family.write(children(parts)))
     parts["a"] = [shell(f"{note('mended')}")]
 
-    status, _ = family.project().resume("p", mended=family.write(children(parts)))
+    status, _ = family.project().resume("p", corrected=family.write(children(parts)))
 
     assert status.state is State.COMPLETE
     assert sorted(family.noted("ran")) == ["a", "b", "mended"]

@@ -22,6 +22,7 @@ from mulligan.errors import (
     SubplanConflicts,
 )
 from tests.subplans.families import Family, children, note, shell
+from tests.support.homes import home_of
 
 
 def changed(line: int, word: str) -> list[dict[str, object]]:
@@ -204,13 +205,11 @@ def test_children_of_a_plan_that_works_in_place_work_on_copies(family: Family) -
     parts = {"a": [*changed(1, "a"), shell("test ! -d .mulligan; pwd", "where")], "b": changed(9, "b")}
     resources = {"d": {"type": "fs-directory", "location": "d", "strategy": "in_place"}}
 
-    assert (
-        family.project().execute(family.write(children(parts), resources=resources)).state is State.COMPLETE
-    )
+    assert family.project().execute(family.write(children(parts), resources=resources)).state is State.APPLIED
 
     real = (family.real / "text").read_text().splitlines()
     assert (real[0], real[8]) == ("a", "b")
-    assert family.sandbox("a").is_relative_to(family.folder / ".mulligan/sandboxes")
+    assert family.sandbox("a").is_relative_to(home_of(family.folder) / "sandboxes")
 
 
 def rows(file: Path) -> list[tuple[object, ...]]:
@@ -303,4 +302,4 @@ def test_what_others_save_into_a_real_folder_while_children_are_merged_stays(
     assert (family.real / "mine").read_text() == f"saved {len(saved)}"
     assert (family.real / "text").read_text().startswith("line 1" if always else "a\n")
     assert isinstance(execution.error, ChangedMeanwhile if always else NoneType)
-    assert status.state is (State.ERRORED if always else State.COMPLETE)
+    assert status.state is (State.ERRORED if always else State.APPLIED)

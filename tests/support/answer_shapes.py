@@ -31,6 +31,7 @@ _TYPES = {
     "object with facts": lambda value: isinstance(value, dict),
     "list": lambda value: isinstance(value, list),
     "list of texts": lambda value: isinstance(value, list) and all(isinstance(v, str) for v in value),
+    "list of numbers": lambda value: isinstance(value, list) and all(isinstance(v, int) for v in value),
     "anything": lambda _: True,
 }
 

@@ -112,6 +112,7 @@ class Checkout(GitProject):
             files=self.merged(merged),
             changed=changed,
             message=message,
+            withdraws=None,
             included=frozenset(),
             at=AT,
         )

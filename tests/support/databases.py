@@ -78,7 +78,12 @@ def new_world(
     home.mkdir(parents=True, exist_ok=True)
     store = new_store(home / "store")
     place = Workplace(
-        store=store, home=home / "sandboxes", project_home=home, user_home=Path("/nonexistent/me")
+        store=store,
+        home=home / "sandboxes",
+        project=project,
+        project_home=home,
+        user_home=Path("/nonexistent/me"),
+        pool=lambda: 1,
     )
     around = (place, DatabaseCopies(now_ns, busy_limit), boot_id)
     return DatabaseWorld(project, store, around, SqliteSandboxes(*around))

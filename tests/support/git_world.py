@@ -117,8 +117,10 @@ class GitProject:
         place = Workplace(
             store=new_store(home / "store"),
             home=home / "sandboxes",
+            project=self.base,
             project_home=home,
             user_home=Path("/nonexistent/me"),
+            pool=lambda: 1,
         )
         return git_context(place, self.environment)
 

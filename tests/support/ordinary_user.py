@@ -31,6 +31,7 @@ def as_ordinary_user(tmp_path: Path, check: Callable[[Path], None]) -> None:
                 os.setgid(_NOBODY)
                 os.setuid(_NOBODY)
             os.umask(0o022)
+            os.environ["MULLIGAN_HOME"] = str(home / "homes")
             check(home)
             code = 0
         except BaseException:  # noqa: BLE001  the parent tells it

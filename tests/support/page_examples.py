@@ -46,12 +46,14 @@ _FENCE = re.compile(r"^```(?P<language>\w+)(?P<needs>[^\n]*)\n(?P<text>.*?)^```$
 # What differs from run to run: only its shape is compared.
 _FLEETING = (
     (re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b"), "ID"),
-    (re.compile(r"\b([0-9a-f]{64}|[0-9a-f]{40})\b"), "HASH"),
+    (re.compile(r"\b([0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{12})\b"), "HASH"),
     (re.compile(r"\b\d{4}-\d\d-\d\d([ T][\d:.]+(\+[\d:]+|Z)?)?"), "TIME"),
     (re.compile(r"\b\d\d:\d\d:\d\d\b"), "TIME"),
+    (re.compile(r"\b(just now|\d+ (s|min) ago)"), "TIME"),
     (re.compile(r"\b\d+(\.\d+)? m?s\b"), "LASTING"),
-    (re.compile(r"\b\d+(\.\d+)?( bytes\b| B\b)"), r"N\2"),
-    (re.compile(r'("duration_ms": |size_bytes: )\d+'), r"\1N"),
+    (re.compile(r"(\.local/state/mulligan/[\w.-]+?)-[0-9a-f]{8}\b"), r"\1-HOME"),
+    (re.compile(r"\b[\d,]+(\.\d+)?( bytes\b| [KMG]?B\b)"), r"N\2"),
+    (re.compile(r'("duration_ms": |size_bytes: |bytes added: )\d+'), r"\1N"),
     (re.compile(r" +"), " "),
 )
 
@@ -68,6 +70,7 @@ class Example:
     exit_code: int
     not_run: str | None
     file: str | None  # what is written, not run
+    answers: tuple[str, ...] = ()  # what the reader types where commands ask, on a terminal
 
     @property
     def commands(self) -> list[str]:
@@ -94,7 +97,7 @@ def _example(page: str, text: str, found: "re.Match[str]") -> Example:
     for word in shlex.split(found["needs"]):
         name, _, value = word.partition("=")
         needs.setdefault(name, []).append(value)
-    unknown = set(needs) - {"after", "exit", "not-run", "title"}
+    unknown = set(needs) - {"after", "answers", "exit", "not-run", "title"}
     assert not unknown, f"{page}: an example needs {unknown}, and nobody knows what that is"
     return Example(
         page=page,
@@ -105,6 +108,7 @@ def _example(page: str, text: str, found: "re.Match[str]") -> Example:
         exit_code=int(needs.get("exit", ["0"])[0]),
         not_run=needs["not-run"][0] if "not-run" in needs else None,
         file=needs["title"][0] if "title" in needs else None,
+        answers=tuple(" ".join(needs.get("answers", ())).split()),
     )
 
 
@@ -167,6 +171,7 @@ class ExampleProject:
             check=False,
         )
         shown = done.stdout.decode().replace(str(self.folder), SHOWN_AS)
+        shown = shown.replace(str(self._around / "home"), str(Path(SHOWN_AS).parent))
         return done.returncode, shown.replace(str(self._around), str(Path(SHOWN_AS).parent))
 
     def perform(self, example: Example) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mulligan.domain.plans.decision import Choice
+from mulligan.domain.resources.appearance import Appearance
 from mulligan.domain.resources.bounds import Bounds
 from mulligan.domain.text.ids import CallId, DecisionId, GroupId, PlanId
 from mulligan.domain.text.json_value import Json, JsonObject
@@ -70,6 +71,7 @@ def a_request(
     large_values: Mapping[str, str] | None = None,
     bounds: Bounds | None = None,
     script_root: Path | None = None,
+    appearance: Appearance | None = None,
 ) -> ToolRequest:
     """One call of a tool over a sandbox."""
     return ToolRequest(
@@ -88,4 +90,5 @@ def a_request(
         large_values=large_values or {},
         timeout=timeout,
         bounds=bounds,
+        appearance=appearance,
     )

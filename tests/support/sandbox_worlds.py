@@ -82,7 +82,7 @@ class World:
         """The kind that works on a sandbox: a fork of one in place is a copy."""
         return self.kind if sandbox.strategy is self.kind.strategy else self.copies
 
-    def order(self, name: str = "data") -> SandboxOrder:
+    def order(self, name: str = "data", *patterns: str) -> SandboxOrder:
         return SandboxOrder(
             plan_id=PLAN,
             resource=replace(self.resource, name=name),
@@ -90,6 +90,7 @@ class World:
             path=self.location if self.in_place else self.copy(name),
             excluded=frozenset(),
             include_ignored=True,
+            patterns=patterns,
         )
 
 
@@ -97,8 +98,10 @@ def _place(tmp_path: Path, home: Path) -> Workplace:
     return Workplace(
         store=new_store(home / "store"),
         home=home / "sandboxes",
+        project=home.parent,
         project_home=home,
         user_home=tmp_path / "users" / "me",
+        pool=lambda: 1,
     )
 
 

@@ -59,8 +59,10 @@ def pack_at(path: Path) -> Pack:
     return Pack.open(pack_storage(path.parent.parent), path.name)
 
 
-def tree_at(path: Path, *excluded: str) -> WorkingTree:
-    return WorkingTree(path=path, cache_key=str(path), excluded=frozenset(excluded), real=False)
+def tree_at(path: Path, *excluded: str, patterns: tuple[str, ...] = ()) -> WorkingTree:
+    return WorkingTree(
+        path=path, cache_key=str(path), excluded=frozenset(excluded), patterns=patterns, real=False
+    )
 
 
 def take(store: PackedSnapshotStore, path: Path, *excluded: str) -> Snapshot:

@@ -2,14 +2,14 @@
 
 import fcntl
 import os
-import pty
 import re
 import select
 import struct
-import sys
 import termios
 from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from tests.support.forked_program import start_program
 
 PATIENCE = 60  # seconds
 _PIECE = re.compile(rb"\x1b\[([\d;?]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)")
@@ -74,12 +74,13 @@ def on_a_terminal(
     look: Callable[[bytes, int], None] = lambda _shown, _terminal: None,
 ) -> tuple[int, bytes]:
     """Run a command on a terminal of that size; `look` sees all that was shown whenever there is more, and may type."""
-    child, terminal = pty.fork()
-    if child == 0:  # pragma: no cover - another program in a moment
-        os.chdir(folder)
-        variables = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", **(environ or {})}
-        os.execve(sys.executable, [sys.executable, "-m", "mulligan", *words], variables)
+    terminal, theirs = os.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    variables = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", **(environ or {})}
+    program = start_program(
+        words, folder=folder, environment=variables, streams=(theirs, theirs, theirs), terminal=True
+    )
+    os.close(theirs)
     shown = b""
     while select.select([terminal], [], [], PATIENCE)[0]:
         try:
@@ -87,6 +88,6 @@ def on_a_terminal(
         except OSError:
             break  # the other side is closed
         look(shown, terminal)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = program.wait()
     os.close(terminal)
     return code, shown

@@ -15,7 +15,7 @@ def plans(project: mulligan.Project) -> None:
     assert_type(project.preview_resume("upgrade"), tuple[mulligan.PlanStatus, mulligan.ResumePreview])
     assert_type(project.plans(mulligan.State.ERRORED), mulligan.Listing[mulligan.PlanLine])
     assert_type(project.log("upgrade"), mulligan.Listing[mulligan.Event])
-    assert_type(project.timeline("upgrade"), mulligan.Timeline)
+    assert_type(project.history("upgrade"), mulligan.PlanHistory)
     assert_type(project.progress("upgrade"), mulligan.PlanProgress)
     assert_type(project.tree("upgrade"), mulligan.TreeNode)
     assert_type(project.diff("upgrade", old="first"), mulligan.Diff)

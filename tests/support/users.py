@@ -28,6 +28,7 @@ class User:
         self.home.mkdir()
         self.environment = os.environ | {
             "HOME": str(self.home),
+            "MULLIGAN_HOME": str(place / "homes"),
             "TMPDIR": "/var/tmp",
             "GIT_CONFIG_GLOBAL": "",
             "PYTHONPATH": ":".join(filter(None, sys.path)),

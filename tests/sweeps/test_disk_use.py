@@ -8,6 +8,7 @@ import random
 from pathlib import Path
 
 from tests.faults.projects import project_in, services_in
+from tests.support.homes import home_of
 from tests.support.snapshot_world import bring_back, new_store, packs, sound, take
 
 MADE = int(os.environ.get("MULLIGAN_TEST_CHECKPOINTS", "150"))
@@ -30,7 +31,7 @@ def test_what_is_pruned_does_not_stay_on_disk(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     plan_id, sandbox = _project(folder)
-    home = folder / ".mulligan" / "store"
+    home = home_of(folder) / "store"
     chance = random.Random(2)
     most_packs = largest = 0
     for number in range(MADE):  # each as a process of its own would do it

@@ -17,6 +17,7 @@ def test_a_plan_of_ten_thousand_steps(tmp_path: Path) -> None:
         f"  - {{name: step {n}, tool: write_file, args: {{path: f{n % 50}, content: 'v{n}'}}}}\n"
         for n in range(STEPS)
     ]
+    lines.append("  - {name: milestone, checkpoint: here}\n")
     # A command in the end finds the outputs of all of them.
     lines.append('  - {name: last, tool: shell, args: {command: echo "$MULLIGAN_OUTPUT_STEP_0" > last}}\n')
     (tmp_path / "plan.yaml").write_text("name: long\nsteps:\n" + "".join(lines))
@@ -28,7 +29,7 @@ def test_a_plan_of_ten_thousand_steps(tmp_path: Path) -> None:
         ("plan", "tree", "long"),
         ("checkpoint", "list", "long"),
         ("plan", "report", "--html", "report.html", "long"),
-        ("plan", "rollback", "--yes", "long", "latest"),
+        ("plan", "rollback", "--yes", "long", "here"),
         ("plan", "resume", "long"),
         ("plan", "apply", "--yes", "long"),
     ):

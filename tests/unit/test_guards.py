@@ -16,6 +16,7 @@ from mulligan.domain.text.ids import PlanId
 from mulligan.errors import PlanTakenOver
 from mulligan.ports import Ended, Observer, StopRequest, Unobserved
 from mulligan.wiring.system_clock import SystemClock
+from tests.support.homes import home_of
 
 ONE, OTHER, CHILD = (PlanId(f"01K0000000000000000000000{n}") for n in (1, 2, 3))
 
@@ -100,7 +101,7 @@ def test_sessions_side_by_side_are_each_guarded_in_whatever_thread_they_are_call
     ):
         right = stack.enter_context(project.session("right", resources=resources))
         pool.submit(right.checkpoint, "before").result(30)
-        take(tmp_path / ".mulligan", right.plan_id)
+        take(home_of(tmp_path), right.plan_id)
         assert refused(lambda: pool.submit(right.checkpoint, "here").result(30)) == right.plan_id
         left.checkpoint("beside it")
         pool.submit(left.checkpoint, "in another thread").result(30)

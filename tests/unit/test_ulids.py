@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mulligan.domain.text.ids import as_id_prefix, ulid_text
+from mulligan.domain.text.ids import as_id_prefix, time_of, ulid_text
 from mulligan.wiring.system_clock import UlidSource
 
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -24,7 +24,7 @@ def test_an_id_tells_when_it_was_made_and_is_accepted_as_one() -> None:
     after = time.time_ns() // 1_000_000
     value = sum(CROCKFORD.index(char) << shift for char, shift in zip(made, range(125, -1, -5), strict=True))
     assert before <= value >> 80 <= after
-    assert datetime.fromtimestamp((value >> 80) / 1000, UTC).year >= 2024
+    assert time_of(made) == datetime.fromtimestamp((value >> 80) // 1000, UTC)
     assert as_id_prefix(made) == made
 
 

@@ -9,8 +9,10 @@ from benchmarks.compare.works.children import children
 from benchmarks.compare.works.executor import executor
 from benchmarks.compare.works.first_step import first_step
 from benchmarks.compare.works.history import history
+from benchmarks.compare.works.real_path import real_path
 from benchmarks.compare.works.rollback import rollback
 from benchmarks.compare.works.running_plan import running_plan, running_plan_git
+from benchmarks.compare.works.second_plan import second_plan
 from benchmarks.compare.works.status import status
 from benchmarks.compare.works.verify import verify
 
@@ -23,10 +25,12 @@ WORKS: Mapping[str, Callable[[Bench], Work]] = {
     "executor": executor,
     "history": history,
     "children": children,
+    "real-path": real_path,
 }
 # On the tree of every size.
 WORKS_ON_TREES: Mapping[str, Callable[[Bench], Work]] = {
     "running-plan": running_plan,
     "running-plan-git": running_plan_git,
     "apply": applying,
+    "second-plan": second_plan,
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.compare.contest import copy_tree
 from benchmarks.compare.processes import CommandFailed, run
 from benchmarks.compare.results import Work
-from benchmarks.compare.works.bench import GIT, Bench, Tally, make_project
+from benchmarks.compare.works.bench import GIT, Bench, Tally, commit_all, make_project
 
 _STEP = Path(__file__).parent.parent / "drivers" / "plan_step.py"
 _CHANGED = 100
@@ -45,10 +45,7 @@ def _run(bench: Bench, tally: Tally) -> None:
         }
     ]
     make_project(project, steps)
-    for command in (["init", "--quiet"], ["add", "-A"], ["commit", "--quiet", "-m", "start"]):
-        run([*GIT, *command], bench.budget, cwd=project)
-    for name in ("user.name", "user.email"):
-        run(["git", "config", name, "nobody@localhost"], bench.budget, cwd=project)
+    commit_all(bench, project)
     for number in range(min(3, bench.repeats)):
         bench.mulligan(project, "plan", "execute", "plan.yaml")
         found = bench.mulligan_data(project, "plan", "status")

@@ -1,6 +1,7 @@
 """The bench that work is done on: a folder, a tree, the program under test, and how often."""
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -29,11 +30,21 @@ class Bench:
     repository: Repository | None  # the tree of this size, where there is one; never changed
     group_wanted: Callable[[str], bool]
 
+    @property
+    def homes(self) -> Path:
+        """The homes of projects: on the disk of the projects, and not inside of one."""
+        return Path(f"{self.place}-homes")
+
+    def clear_homes(self) -> None:
+        """Forget all projects: one that is made again at the same path is another."""
+        shutil.rmtree(self.homes, ignore_errors=True)
+
     def mulligan(self, project: Path, *arguments: str) -> Finished:
         """Run the program in a project."""
         program = [str(_PROGRAM)] if _PROGRAM.exists() else [sys.executable, "-m", "mulligan"]
         # Only what the bench names: the user's own projects and settings must not interfere.
         env = {name: value for name, value in surroundings().items() if not name.startswith("MULLIGAN_")}
+        env["MULLIGAN_HOME"] = str(self.homes)
         return run([*program, *arguments], self.budget, cwd=project, env=env)
 
     def mulligan_data(self, project: Path, *arguments: str) -> Any:
@@ -82,3 +93,11 @@ GIT = [
     "-c",
     "gc.autoDetach=false",  # nothing goes on in the background while others are measured
 ]
+
+
+def commit_all(bench: Bench, folder: Path) -> None:
+    """Make a folder a git checkout with everything committed, in which anyone may commit."""
+    for command in (["init", "--quiet"], ["add", "-A"], ["commit", "--quiet", "-m", "start"]):
+        run([*GIT, *command], bench.budget, cwd=folder)
+    for name in ("user.name", "user.email"):
+        run(["git", "config", name, "nobody@localhost"], bench.budget, cwd=folder)

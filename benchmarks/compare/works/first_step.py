@@ -24,6 +24,7 @@ def first_step(bench: Bench) -> Work:
             bench.disk.settle()
             tally.add("mulligan", bench.mulligan(project, "plan", "execute", "plan.yaml").seconds)
             shutil.rmtree(project)
+            bench.clear_homes()
             bench.disk.settle()
             seconds = run(["cp", "-a", "--reflink=auto", str(original), str(copy)], bench.budget).seconds
             for command in (["init", "--quiet"], ["add", "-A"], ["commit", "--quiet", "-m", "start"]):

@@ -78,7 +78,8 @@ def _peers(bench: Bench, tally: Tally, steps: int) -> None:
 
 
 def _prune(bench: Bench, tally: Tally, project: Path, groups: int, *, keep: int) -> None:
-    home, aside = project / ".mulligan", project / "aside"
+    home = Path(json.loads((project / ".mulligan" / "home.json").read_text())["home"])
+    aside = home.with_name("aside")
     copy_tree(home, aside, bench.budget)
     for _ in range(bench.repeats):
         shutil.rmtree(home)

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from mulligan.domain.resources.placement import PROJECT_HOME
 from mulligan.domain.text.ids import PlanId
-from mulligan.errors import Advice, DatabaseUnusable, LockImpossible, NextStep
+from mulligan.errors import Advice, DatabaseUnusable, LockImpossible, NextStep, Refused
 from mulligan.ports import Neighbour
+from mulligan.rows.place_codec import Places
 from mulligan.rows.sql_connection import SqlConnection
 from mulligan.rows.tables.sandbox_rows import SandboxRepository
 
@@ -23,15 +24,25 @@ _LOCK = "in-place.lock"  # in a project home; a file, because on NFS a folder ca
 class LocalNeighbours:
     """The projects whose folders lie around a location, or inside it: no other can have to do with it."""
 
-    def __init__(self, *, project: Path, read: Callable[[Path], SqlConnection | None]) -> None:
-        """Take the folder of this project, and a way to read the database of another one, if it has one."""
+    def __init__(
+        self,
+        *,
+        project: Path,
+        home_of: Callable[[Path], Path | None],
+        read: Callable[[Path], tuple[SqlConnection, Places] | None],
+    ) -> None:
+        """Take the folder of this project, and for another one ways to its home and its database, if it has them.
+
+        What paths in its rows are relative to comes with the connection.
+        """
         self._project = project.resolve()
+        self._home_of = home_of
         self._read = read
 
     def at_work(self, location: Path) -> Neighbour | None:
         """A plan of another project that works in place there, on a folder inside, or on one around."""
-        for project in (*_around(location), *_inside(location)):
-            if project != self._project and _is_own(project):
+        for project in (*self._around(location), *_inside(location)):
+            if project != self._project and self._own_home(project) is not None:
                 for plan_id, path in self._in_place(project):
                     if _lie_together(location, Path(path)):
                         return Neighbour(project=project, plan_id=plan_id, path=path)
@@ -40,10 +51,13 @@ class LocalNeighbours:
     @contextmanager
     def hold(self, locations: Iterable[Path]) -> Generator[None]:
         """Keep those who may come to work there from starting meanwhile: of any two one lies around the other."""
-        projects = {project for location in locations for project in _around(location) if _is_own(project)}
+        projects = {project for location in locations for project in self._around(location)}
         with ExitStack() as held:
             for project in sorted(projects, key=lambda each: len(each.parts)):  # all in the same order
-                lock = project / PROJECT_HOME / _LOCK
+                home = self._own_home(project)
+                if home is None:
+                    continue
+                lock = home / _LOCK
                 try:
                     fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
                     held.callback(os.close, fd)
@@ -54,23 +68,33 @@ class LocalNeighbours:
 
     def _in_place(self, project: Path) -> Sequence[tuple[PlanId, str]]:
         try:
-            connection = self._read(project)
-            if connection is None:
+            found = self._read(project)
+            if found is None:
                 return []
+            connection, places = found
             with closing(connection):
-                return SandboxRepository(connection).at_work_in_place()
+                return SandboxRepository(connection, places).at_work_in_place()
         except DatabaseUnusable as exc:
             raise DatabaseUnusable(
                 database=exc.facts["database"],
                 reason=f"mulligan cannot read what its plans work on in place: {exc.facts['reason']}",
                 hint=Advice(
-                    "see ", NextStep("doctor", project=str(project)), f"; or move its {PROJECT_HOME} away"
+                    "see ", NextStep("doctor", project=str(project)), "; or move its project home away"
                 ),
             ) from exc
 
+    def _around(self, location: Path) -> list[Path]:
+        return [folder for folder in (location, *location.parents) if self._own_home(folder) is not None]
 
-def _around(location: Path) -> list[Path]:
-    return [folder for folder in (location, *location.parents) if (folder / PROJECT_HOME).is_dir()]
+    def _own_home(self, project: Path) -> Path | None:
+        """Return the home of a folder, if it is a project of this user: those of others cannot be read.
+
+        A copy of a project has none: its rows are those of the original.
+        """
+        try:
+            return self._home_of(project)
+        except Refused:
+            return None
 
 
 def _inside(location: Path) -> Iterator[Path]:
@@ -85,11 +109,6 @@ def _inside(location: Path) -> Iterator[Path]:
                     pending.append(entry.path)
                 elif (folder := Path(entry.path).parent) != location:
                     yield folder
-
-
-def _is_own(project: Path) -> bool:
-    """Return whether it is this user's: those of others cannot be read."""
-    return (project / PROJECT_HOME).stat().st_uid == os.geteuid()
 
 
 def _lie_together(one: Path, other: Path) -> bool:

@@ -29,6 +29,8 @@ _TRIES = 20
 _PAUSE = 0.005
 _DEATH_PATIENCE = 5.0  # seconds: a killed process that waits for a disk takes its time
 _SYSTEM_LOCKS = Path("/proc/locks")
+_RETIRED = "retired"  # words in the lock file
+_ASKED = "asked_to_stop"
 _STOP_PATIENCE = 30.0  # seconds: a step's processes get time to end
 
 
@@ -96,8 +98,40 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
             os.close(fd)
 
     def plans(self) -> list[PlanId]:
-        # A lock file stays.
-        return sorted(PlanId(path.stem) for path in self.folder.glob("*.lock"))
+        # A lock file stays until its plan is forgotten.
+        return sorted(PlanId(path.stem) for path in self.folder.glob("*.lock") if not _is_retired(path))
+
+    def retire(self, plan_id: PlanId) -> None:
+        file = self._file(plan_id)
+        with _translated(file):
+            fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            self._sign(plan_id, fd, retired=True)
+        finally:
+            os.close(fd)
+
+    def forget(self, plan_id: PlanId) -> None:
+        file = self._file(plan_id)
+        try:
+            with _translated(file):
+                fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return
+        try:
+            # Locked, so that a process that is about to hold it finds out that the file has no name.
+            if _lock(fd, _TRIES, fcntl.LOCK_EX, file) and is_named(fd, file) and _is_retired(file):
+                with act("lock.remove"), _translated(file):
+                    file.unlink()
+        finally:
+            os.close(fd)
+
+    def wait_for(self, plan_id: PlanId, seconds: float) -> float | None:
+        begun = time.monotonic()
+        while self.holder(plan_id) is not None:
+            if time.monotonic() - begun > seconds:
+                return None
+            time.sleep(_PAUSE)
+        return time.monotonic() - begun
 
     def ask_to_stop(self, plan_id: PlanId) -> None:
         """Send SIGTERM to the process that holds it, or ask the thread of this one, and wait until it has let go."""
@@ -106,6 +140,8 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
             return
         if not self._is_ours_to_end(plan_id, holder):  # in another container its number is someone else's
             raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
+        with suppress(FileNotFoundError):  # the holder has ended, and its plan is forgotten
+            self._note_asked(plan_id)
         if holder.pid == os.getpid():
             self._ask_own(plan_id, holder)
         else:
@@ -116,6 +152,9 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
             if time.monotonic() > deadline:
                 raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
             time.sleep(_PAUSE)
+
+    def was_asked_to_stop(self, plan_id: PlanId) -> bool:
+        return _has_word(self._file(plan_id), _ASKED)
 
     def take_over(self, plan_id: PlanId, children: Sequence[PlanId]) -> list[PlanId]:
         """End the process that holds the lock, or stop the thread; return what was taken from one that lives on.
@@ -194,16 +233,30 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
             if len(words) >= 8
         )
 
-    def _sign(self, plan_id: PlanId, fd: int) -> None:
-        """Record the holder for others."""
+    def _sign(self, plan_id: PlanId, fd: int, *, retired: bool = False) -> None:
+        """Record the holder for others, and whether the plan is about to be forgotten."""
         within = [guard.plan_id for guard in guards() if isinstance(guard, _Guard)]
-        signature = {"pid": os.getpid(), "since": self.clock.now().isoformat(), "within": within}
+        signature: dict[str, object] = {
+            "pid": os.getpid(),
+            "since": self.clock.now().isoformat(),
+            "within": within,
+        }
+        if retired:
+            signature[_RETIRED] = True
         try:
             with act("lock.sign"):
                 os.ftruncate(fd, 0)
                 os.pwrite(fd, json.dumps(signature).encode(), 0)
         except OSError as exc:
             raise SystemFailed(path=str(self._file(plan_id)), reason=exc.strerror or str(exc)) from exc
+
+    def _note_asked(self, plan_id: PlanId) -> None:
+        """Add to what the holder signed that it is asked to stop: a signal does not say why it came."""
+        file = self._file(plan_id)
+        with _translated(file):
+            signature = json.loads(file.read_bytes())
+            with file.open("r+b", buffering=0) as signed:
+                signed.write(json.dumps({**signature, _ASKED: True}).encode())  # longer than what was there
 
     def _file(self, plan_id: PlanId) -> Path:
         return self.folder / f"{plan_id}.lock"
@@ -237,6 +290,18 @@ def _lock(fd: int, tries: int, kind: int, file: Path) -> bool:
         else:
             return True
     return False
+
+
+def _is_retired(file: Path) -> bool:
+    """Return whether the plan of a lock file is forgotten, or about to be."""
+    return _has_word(file, _RETIRED)
+
+
+def _has_word(file: Path, word: str) -> bool:
+    try:
+        return word in json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return False
 
 
 def _read_holder(fd: int) -> LockHolder:

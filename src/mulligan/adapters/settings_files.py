@@ -8,7 +8,7 @@ import contextlib
 import fcntl
 import os
 import re
-from collections.abc import Generator, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Generator, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -32,10 +32,19 @@ def set_setting(path: Path, source: Source, key: str, value: Json) -> None:
 
     Key, value and the rest of the file are checked before anything is stored.
     """
+    check_value(key, value, Source.COMMAND_LINE)
+    edit_setting(path, source, key, lambda _: value)
+
+
+def edit_setting(path: Path, source: Source, key: str, change: Callable[[Json], Json]) -> None:
+    """Set a key to what `change` makes of what the file sets it to, None if nothing; as `set_setting` does.
+
+    No other process changes the file meanwhile.
+    """
     setting = setting_named(key, Source.COMMAND_LINE)
-    checked = check_value(setting.key, value, Source.COMMAND_LINE)
     with _exclusively(path) as file:
-        read_settings(file, source)
+        found = read_settings(file, source).values.get(setting.key)
+        checked = check_value(setting.key, change(found), Source.COMMAND_LINE)
         _replace(file, _with_value(_read(file).decode(), setting.key, checked))
 
 

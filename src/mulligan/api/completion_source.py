@@ -6,7 +6,6 @@ from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from mulligan.adapters import project_home as home
 from mulligan.wiring.surroundings import locate
 
 if TYPE_CHECKING:
@@ -23,9 +22,12 @@ def known_words(around: Surroundings, named: str | None) -> Generator[KnownWords
     from mulligan.wiring.database_place import database_in, reader_of
     from mulligan.wiring.layered_settings import LayeredSettings
 
-    own = locate(around, named) / home.NAME
-    settings = LayeredSettings(around=around, project_file=own / "config.toml").of_project()
-    with closing(reader_of(database_in(own, settings), mode="rw", patience=_PATIENCE)) as connection:
+    place = locate(around, named)
+    settings = LayeredSettings(
+        around=around, project_file=place.home / "config.toml", folder=place.folder
+    ).of_project()
+    database = database_in(place.folder, place.home, settings)
+    with closing(reader_of(database, mode="rw", patience=_PATIENCE)) as connection:
         yield KnownWords(connection)
 
 
@@ -34,7 +36,7 @@ def tool_words(around: Surroundings, named: str | None) -> Iterator[Word]:
     from mulligan.adapters.tools.user_tools.tools_file import NAME, TrustRecord, read_tools_file
     from mulligan.wiring.toolbox_wiring import MACHINE_FILES, build_toolbox, machine_name
 
-    own = locate(around, named) / home.NAME
+    own = locate(around, named).home
     built_in = build_toolbox(own / "scratch", own, around.environ, None, lambda: None).built_in
     yield from ((name, declared.summary) for name, declared in built_in.declarations().items())
     file = read_tools_file(own / NAME)

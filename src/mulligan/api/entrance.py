@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from mulligan.adapters.homes.home_search import Standing
 from mulligan.ports import StopRequest, Unobserved
-from mulligan.wiring.surroundings import locate, look_around, make
+from mulligan.wiring.surroundings import locate, look_around
 
 if TYPE_CHECKING:
+    from mulligan.adapters.homes.home_search import ProjectPlace
+    from mulligan.api.operations.home_operations import ProjectList, PrunedProjects
     from mulligan.api.project import Project
     from mulligan.ports import Observer
     from mulligan.wiring.surroundings import Surroundings
 
-__all__ = ["Unobserved", "configured_format", "init", "look_around", "make_project", "open", "open_project"]
+__all__ = [
+    "Unobserved",
+    "configured_word",
+    "init",
+    "look_around",
+    "make_project",
+    "open",
+    "open_project",
+    "project_in",
+]
 
 
 def open(path: str | Path = ".") -> Project:
@@ -21,35 +34,96 @@ def open(path: str | Path = ".") -> Project:
     return open_project(look_around({}), None if str(path) == "." else str(path), Unobserved())
 
 
-def init(path: str | Path = ".") -> Project:
-    """Make a project in that folder, or open the one that is there."""
-    project, _ = make_project(look_around({}), str(path), Unobserved())
+def init(path: str | Path = ".", *, home: str | Path | None = None, fresh: bool = False) -> Project:
+    """Make a project in that folder, or open the one that is there.
+
+    `home` is the folder for what mulligan keeps of it, which is otherwise one in the user's state folder. With `fresh`
+    the folder gets a new home, without plans; a home that it had stays as it is.
+    """
+    place = None if home is None else str(home)
+    project, _ = make_project(look_around({}), str(path), Unobserved(), home=place, fresh=fresh)
     project.prepare()
     return project
 
 
+def projects() -> ProjectList:
+    """List the homes of all projects of this user, with their sizes, and those whose folder is gone."""
+    from mulligan.api.operations.home_operations import list_projects
+
+    return list_projects(look_around({}))
+
+
+def prune_projects(*, dry_run: bool = False) -> PrunedProjects:
+    """Remove the project homes whose folder is gone, or has another home, with their plans and checkpoints."""
+    from mulligan.api.operations.home_operations import prune_projects as prune
+
+    return prune(look_around({}), dry_run=dry_run)
+
+
+def import_project(file: str | Path, path: str | Path = ".", *, home: str | Path | None = None) -> Project:
+    """Make the project of a folder from a file that `project.export` wrote."""
+    return imported(look_around({}), Path(file), str(path), None if home is None else str(home), Unobserved())
+
+
+def imported(around: Surroundings, file: Path, folder: str, home: str | None, observer: Observer) -> Project:
+    """As `import_project`, followed by this observer."""
+    from mulligan.api.operations.home_operations import import_home
+
+    return _project(import_home(around, file, folder, home), around, observer)
+
+
 def open_project(around: Surroundings, named: str | None, observer: Observer) -> Project:
     """Open the named project, or the one that the surroundings lead to; this observer follows what goes on."""
-    return _project(locate(around, named), around, observer)
+    place = locate(around, named)
+    if place.standing is not Standing.SETTLED:
+        from mulligan.wiring.home_wiring import home_keeper  # here: most projects are where they were
+
+        place = home_keeper(around).settle(place)
+    return _project(place, around, observer)
 
 
-def make_project(around: Surroundings, folder: str, observer: Observer) -> tuple[Project, bool]:
-    """Open the project of a folder, and return whether it had to be made."""
-    place, new = make(around, folder)
+def project_in(
+    around: Surroundings, folder: str, observer: Observer, made: Callable[[Path], None]
+) -> Project:
+    """Open the project of a folder. Where it has none, one is made once something is to be recorded in it.
+
+    `made` is called with its home then: a command that fails before makes no project.
+    """
+    from mulligan.wiring.home_wiring import place_in
+
+    place, prepare = place_in(around, folder, made)
+    return _project(place, around, observer, prepare)
+
+
+def make_project(
+    around: Surroundings, folder: str, observer: Observer, *, home: str | None = None, fresh: bool = False
+) -> tuple[Project, bool]:
+    """Open the project of a folder, and return whether it had to be made.
+
+    `home` names the place of its home, and with `fresh` it gets a new one whatever home it has.
+    """
+    from mulligan.wiring.home_wiring import make
+
+    place, new = make(around, folder, home, fresh=fresh)
     return _project(place, around, observer), new
 
 
-def configured_format(around: Surroundings, named: str | None) -> str | None:
-    """Return the setting `core.format` of the project that would be opened."""
-    from mulligan.adapters.project_home import NAME
+def configured_word(around: Surroundings, named: str | None, name: Literal["format", "pager"]) -> str | None:
+    """Return the setting `core.format` or `core.pager` of the project that would be opened."""
     from mulligan.wiring.layered_settings import LayeredSettings
 
-    file = locate(around, named) / NAME / "config.toml"
-    return LayeredSettings(around=around, project_file=file).of_project().format
+    place = locate(around, named)
+    # What is in the project folder itself may have come with a checkout: it decides nothing before it is adopted.
+    file = place.home / "config.toml" if place.standing is not Standing.INSIDE else None
+    settings = LayeredSettings(around=around, project_file=file).of_project()
+    return settings.format if name == "format" else settings.pager
 
 
-def _project(folder: Path, around: Surroundings, observer: Observer) -> Project:
+def _project(
+    place: ProjectPlace, around: Surroundings, observer: Observer, prepare: Callable[[], None] | None = None
+) -> Project:
     from mulligan.api.project import Project
     from mulligan.wiring.services import Services
 
-    return Project(services=Services(folder=folder, around=around, stop=StopRequest()), observer=observer)
+    services = Services(place=place, around=around, stop=StopRequest(), prepare=prepare)
+    return Project(services=services, observer=observer)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.errors import Advice, NextStep, NothingToChoose, UsageWrong
+from mulligan.errors import NextStep, NothingToRedo, UsageWrong
 from mulligan.wiring.thread_services import ThreadServices
 
 if TYPE_CHECKING:
+    from mulligan.adapters.homes.home_archive import Exported
     from mulligan.api.operations.report_file import SavedReport
     from mulligan.api.project_checkpoints import Checkpoints
     from mulligan.api.project_settings import Configuration
@@ -19,23 +20,30 @@ if TYPE_CHECKING:
     from mulligan.application.apply.apply_preparation import Application
     from mulligan.application.checkpoints.project_sweep import SweepReport
     from mulligan.application.corrections.correction_result import Corrected
+    from mulligan.application.paths.path_purge import Purge
+    from mulligan.application.paths.path_restore import PathRestores
+    from mulligan.application.plans.acceptance import Acceptance
+    from mulligan.application.plans.plan_removal import PlanRemoval
     from mulligan.application.plans.plan_resume import ResumePreview
     from mulligan.application.queries.listing import Listing
     from mulligan.application.queries.plan_queries import PlanLine, PlanStatus
     from mulligan.application.queries.progress_queries import PlanProgress
+    from mulligan.application.queries.step_outputs import StepOutput
+    from mulligan.application.queries.tree_queries import StoredPath, TreeListing
     from mulligan.application.rollback.rollback_service import Rollback
     from mulligan.application.runs.plan_executor import Execution
     from mulligan.application.sandboxes.doctor import Diagnosis
+    from mulligan.application.timeline.timeline_queries import EntryView, Outcome
+    from mulligan.application.timeline.timeline_service import Undone
     from mulligan.domain.plans.event import Event
     from mulligan.domain.plans.plan import PlanDefinition, State
-    from mulligan.domain.plans.step import ChildPlan
     from mulligan.domain.resources.resource import Resource
     from mulligan.domain.text.ids import PlanId
     from mulligan.domain.text.json_value import Json
     from mulligan.domain.trees.diff import Diff
     from mulligan.domain.views.history_tree import TreeNode
-    from mulligan.domain.views.timeline import Timeline
-    from mulligan.ports import Observer
+    from mulligan.domain.views.plan_history import PlanHistory
+    from mulligan.ports import Observer, Streams
     from mulligan.wiring.services import Services
 
 
@@ -43,8 +51,8 @@ class Project:
     """A folder with a project home, and all that can be done in it, by several threads at once."""
 
     def __init__(self, *, services: Services, observer: Observer) -> None:
-        self._threads = ThreadServices(services)
-        self._observer = observer
+        self._threads, self._observer = ThreadServices(services), observer
+        self.notes = services.adapters.place.notes  # for the user, such as settings that were not taken over
 
     @property
     def _services(self) -> Services:
@@ -53,9 +61,9 @@ class Project:
     @cached_property
     def config(self) -> Configuration:
         """The settings of the project."""
-        from mulligan.api.project_settings import Configuration
+        from mulligan.api.project_settings import project_settings
 
-        return Configuration(threads=self._threads)
+        return project_settings(self._threads)
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
@@ -68,6 +76,11 @@ class Project:
     def folder(self) -> Path:
         """The project folder."""
         return self._services.adapters.project
+
+    @property
+    def home(self) -> Path:
+        """The project home: what mulligan keeps of the project, outside of its folder."""
+        return self._services.adapters.home
 
     @property
     def database(self) -> Path:
@@ -112,30 +125,47 @@ class Project:
         resource: Resource | None = None,
         folder: str = ".",
         name: str | None = None,
+        keep: bool = False,
+        on: str | None = None,
+        streams: Streams | None = None,
     ) -> tuple[PlanStatus, Execution]:
         """Run a command, taken literally, as a plan of one step; in a folder relative to the resource.
 
-        Without a resource it works on the project folder; without a name the plan is called like the command.
+        Without a resource it works on the project folder; without a name the plan is called like the program. With
+        `keep` the plan is complete whatever the command's exit status. `on` names a plan that is complete: the command
+        is its next step, on its first resource, and neither `resource` nor `name` may be given. Without streams the
+        command has no input, and the observer gets what it prints.
         """
         from mulligan.domain.plans.command_plan import command_plan
 
-        where = resource or self._services.adapters.default_resource
-        definition = command_plan(words, resource=where, folder=folder, name=name)
-        return self._execute(self._services.plans.create_to_run(definition), None)
+        services = self._services
+        if on is not None:
+            if resource is not None or name is not None:
+                raise UsageWrong(
+                    reason="the plan that goes on has its resource and its name", hint="omit them"
+                )
+            plan_id = self._plan_id(on)
+            execution = services.extensions.extend(
+                plan_id, words, folder=folder, keep=keep, observer=self._observer, streams=streams
+            )
+            return services.queries.status(plan_id, execution.resumed_from), execution
+        where = resource or services.adapters.default_resource
+        definition = command_plan(words, resource=where, folder=folder, name=name, keep=keep)
+        return self._execute(services.plans.create_to_run(definition), None, streams=streams)
 
     def resume(
-        self, plan: str, *, mended: Path | None = None, take_over: bool = False
+        self, plan: str, *, corrected: Path | None = None, take_over: bool = False, start: str | None = None
     ) -> tuple[PlanStatus, Execution]:
-        """Go on with a plan that stopped, from its last good restore point.
+        """Go on with a plan that stopped, from its last good restore point, or from what was edited there since.
 
-        `mended` is a plan file whose completed steps are the recorded ones; `take_over` takes the plan from a
-        process that hangs, which is ended.
+        `corrected` is a plan file whose completed steps are the recorded ones; `take_over` takes the plan from a
+        process that hangs, which is ended; `start` is a checkpoint to go to first.
         """
         plan_id = self._plan_id(plan)
-        definition = self._read(mended) if mended is not None else None
+        definition = self._read(corrected) if corrected is not None else None
         if take_over:
             self._services.claims.take_over(plan_id)
-        return self._execute(plan_id, definition)
+        return self._execute(plan_id, definition, start)
 
     def session(
         self,
@@ -177,8 +207,14 @@ class Project:
         preview = self._services.resumes.preview(plan_id, self._observer)
         return self._services.queries.status(plan_id, preview.resumed_from), preview
 
-    def _execute(self, plan_id: PlanId, mended: PlanDefinition | None) -> tuple[PlanStatus, Execution]:
-        execution = self._services.executor.execute(plan_id, mended, self._observer)
+    def _execute(
+        self,
+        plan_id: PlanId,
+        corrected: PlanDefinition | None,
+        start: str | None = None,
+        streams: Streams | None = None,
+    ) -> tuple[PlanStatus, Execution]:
+        execution = self._services.executor.execute(plan_id, corrected, self._observer, start, streams)
         return self._services.queries.status(plan_id, execution.resumed_from), execution
 
     def problems(self) -> Sequence[str]:
@@ -189,21 +225,36 @@ class Project:
         """Return the status of a plan."""
         return self._services.queries.status(self._plan_id(plan), None)
 
+    def outputs(self, plan: str, step: str | None = None) -> Sequence[StepOutput]:
+        """Return all that was recorded of what the steps of a plan printed, or one step by its name or index."""
+        return self._services.outputs.of(self._plan_id(plan), step)
+
+    def first_place(self, plan: str) -> tuple[Resource, Path | None]:
+        """Return the first resource of a plan, and the folder of its sandbox, if it has one."""
+        first, path = self._services.queries.first_place(self._plan_id(plan))
+        return first, None if path is None else Path(path).resolve()
+
+    def handles(self, ids: Collection[str]) -> dict[str, str]:
+        """Return the word by which people call each of these ids: a handle, or a number such as `tune@3`."""
+        return self._services.queries.handles(ids)
+
     def newest_for(self, act: str) -> PlanId:
         """Return the newest plan that an act (`apply`, `unapply`, `resume`, `rollback`) makes sense for, or refuse."""
         return self._services.queries.newest_for(act)
 
-    def plans(self, state: State | None = None, *, limit: int | None = None) -> Listing[PlanLine]:
-        """The plans, oldest first; of more than `limit` the newest."""
-        return self._services.queries.plans(state, limit)
+    def plans(
+        self, state: State | None = None, *, limit: int | None = None, waiting: bool = False
+    ) -> Listing[PlanLine]:
+        """The plans, oldest first; of more than `limit` the newest; with `waiting` those that wait for someone."""
+        return self._services.queries.plans(state, limit, waiting=waiting)
 
     def log(self, plan: str, *, limit: int | None = None, after: int = 0) -> Listing[Event]:
         """Return the events of a plan after that sequence number, in order; at most the newest `limit`."""
         return self._services.queries.log(self._plan_id(plan), limit, after)
 
-    def timeline(self, plan: str, *, limit: int | None = None) -> Timeline:
+    def history(self, plan: str, *, limit: int | None = None) -> PlanHistory:
         """The log of a plan and its child plans, with what is live and what was left behind beside it."""
-        return self._services.queries.timeline(self._plan_id(plan), limit)
+        return self._services.queries.history(self._plan_id(plan), limit)
 
     def progress(self, plan: str) -> PlanProgress:
         """Return the progress of a plan and its child plans; cheap enough to poll."""
@@ -218,10 +269,25 @@ class Project:
         return self._services.queries.tree(self._plan_id(plan), superseded=superseded)
 
     def diff(
-        self, plan: str, *, old: str | None = None, new: str | None = None, binary: bool = False
+        self,
+        plan: str,
+        *,
+        old: str | None = None,
+        new: str | None = None,
+        binary: bool = False,
+        hidden: bool = False,
+        paths: Sequence[str] = (),
+        folder: Path | None = None,
     ) -> Diff:
-        """Compare two checkpoints of a plan; by default its first live group and its newest."""
-        return self._services.diffs.of_plan(self._plan_id(plan), old, new, binary=binary)
+        """Compare two checkpoints of a plan; by default its first live group and its newest.
+
+        What `sandbox.hide` matched when the plan began is counted, and shown with `hidden`. With `paths` only what
+        these match, as git matches paths: seen from `folder`, or from the top of the resource.
+        """
+        from mulligan.application.queries.checkpoint_diff import DiffWish
+
+        wish = DiffWish(binary=binary, hidden=hidden, paths=paths, folder=folder)
+        return self._services.diffs.of_plan(self._plan_id(plan), old, new, wish)
 
     def report(self, plan: str, *, words: Callable[[str], str] | None = None) -> str:
         """The whole story of a plan as one HTML page that needs nothing but itself, to be sent to someone.
@@ -246,67 +312,53 @@ class Project:
         again = NextStep("save_report", plan=plan, file=str(file), force=True)
         return save_page(file, partial(self.report_with_problems, plan, words or str), again, force=force)
 
-    def diff_of_correction(self, correction: str, *, plan: str | None = None, binary: bool = False) -> Diff:
-        """Compare the attempt that a correction ended with the one that it began."""
+    def diff_of_correction(
+        self,
+        correction: str,
+        *,
+        plan: str | None = None,
+        binary: bool = False,
+        hidden: bool = False,
+        paths: Sequence[str] = (),
+        folder: Path | None = None,
+    ) -> Diff:
+        """Compare the attempt that a correction ended with the one that it began; `paths` are as in `diff`."""
+        from mulligan.application.queries.checkpoint_diff import DiffWish
+
         plan_id = None if plan is None else self._plan_id(plan)
-        return self._services.diffs.of_correction(correction, plan_id, binary=binary)
+        wish = DiffWish(binary=binary, hidden=hidden, paths=paths, folder=folder)
+        return self._services.diffs.of_correction(correction, plan_id, wish)
 
     def correct(
         self,
         decision: str,
         *,
-        guidance: str,
+        guidance: str | None = None,
         mode: str = "revert",
         choose: str | None = None,
-        mended: Path | None = None,
+        corrected: Path | None = None,
         execute: bool = True,
         dry_run: bool = False,
     ) -> tuple[PlanStatus, Corrected]:
         """Take a decision back with all that followed from it (`revert`), or `append` work to it, with the guidance.
 
-        To revert, `choose` replaces what its `decision:` step chose, and `mended` is a plan file whose steps replace
-        those from the restored one on. To append, the steps of the plan file `mended` run on the current state; without
-        it the step that recorded the decision runs once more. Without `execute` the plan waits to be resumed.
+        To revert, `choose` replaces what its `decision:` step chose, and is the guidance unless that is given;
+        `corrected` is a plan file whose steps replace those from the restored one on. To append, its steps run on the
+        current state, or the step that recorded the decision once more. Without `execute` the plan waits to be resumed.
         """
-        from mulligan.application.corrections.append import AppendWish
-        from mulligan.application.corrections.revert import Wish
+        from mulligan.api.operations.decision_correction import DecisionCorrection
 
-        services = self._services
-        if mode == "revert":
-            revised = self._read(mended) if mended is not None else None
-            wish = Wish(decision=decision, guidance=guidance, chosen=choose, mended=revised, execute=execute)
-            act = services.corrections.preview if dry_run else services.corrections.revert
-            corrected = act(wish, self._observer)
-        elif mode != "append":
-            raise UsageWrong(reason=f"the mode is {mode!r}", hint="give `revert` or `append`")
-        elif choose is not None:
-            leave_out, revert = NextStep("again", choose=...), NextStep("again", mode="revert")
-            raise NothingToChoose(
-                decision_id=decision,
-                reason="stays as it is when work is appended to it",
-                hint=Advice("leave ", leave_out, " out, or take the decision back with ", revert),
-            )
-        else:
-            read = partial(self._read_appended, mended) if mended is not None else None
-            work = AppendWish(decision=decision, guidance=guidance, read=read, execute=execute)
-            add = services.appends.preview if dry_run else services.appends.append
-            corrected = add(work, self._observer)
-        resumed_from = corrected.execution.resumed_from if corrected.execution else None
-        return services.queries.status(corrected.plan_id, resumed_from), corrected
-
-    def _read_appended(
-        self, file: Path, definition: PlanDefinition, outputs: Mapping[str, Json]
-    ) -> ChildPlan:
-        from mulligan.api.operations.plan_files import read_bytes
-        from mulligan.planfile import read_appended
-
-        return read_appended(
-            read_bytes(file),
-            file=str(file),
-            definition=definition,
-            outputs=outputs,
-            declarations=self._services.adapters.toolbox.declarations(),
+        correction = DecisionCorrection(
+            decision=decision,
+            guidance=guidance,
+            mode=mode,
+            choose=choose,
+            corrected=corrected,
+            execute=execute,
         )
+        done = correction.perform(self._services, self._read, self._observer, dry_run=dry_run)
+        resumed_from = done.execution.resumed_from if done.execution else None
+        return self._services.queries.status(done.plan_id, resumed_from), done
 
     def rollback(self, plan: str, checkpoint: str, *, dry_run: bool = False) -> Rollback:
         """Bring a plan back, or forward, to one of its checkpoint groups."""
@@ -314,10 +366,82 @@ class Project:
         act = rollbacks.preview if dry_run else rollbacks.rollback
         return act(self._plan_id(plan), checkpoint, self._observer)
 
-    def undo(self, plan: str = "latest", *, dry_run: bool = False) -> Rollback:
-        """Roll a plan back to the state before its last completed step, or a later one that left a mess."""
+    def undo(
+        self, what: str | int | None = None, *, dry_run: bool = False, onto_branch: bool = False
+    ) -> Undone:
+        """Take back what was done last and still counts, over all plans; what others changed since stays.
+
+        `what` names a plan, to stay within it, or an entry of the timeline by its number. An apply to a checkout that
+        is on another branch now is not taken back, unless with `onto_branch`.
+        """
+        number = what if isinstance(what, int) else self.entry_to_undo(what, settle=not dry_run)
+        return self._services.turns.undo(number, self._observer, dry_run=dry_run, onto_branch=onto_branch)
+
+    def redo(self, number: int | None = None, *, dry_run: bool = False, onto_branch: bool = False) -> Undone:
+        """Bring back what was undone last; a number makes sure that it is that entry. `onto_branch` as in `undo`."""
+        latest = self.entry_to_redo(settle=not dry_run)
+        if number not in (None, latest):
+            raise NothingToRedo(reason=f"entry {number} is not what was undone last, which is {latest}")
+        return self._services.turns.redo(latest, self._observer, dry_run=dry_run, onto_branch=onto_branch)
+
+    def entry_to_redo(self, *, settle: bool = False) -> int:
+        """Return the number of the entry that a redo brings back; refuse if there is none. `settle` as in the next."""
+        return self._services.turns.to_redo(self._observer, settle=settle)
+
+    def entry_to_undo(self, word: str | None = None, *, settle: bool = False) -> int:
+        """Return the number of the entry that an undo takes back; refuse if there is none.
+
+        The word names a plan, to stay within it, or an entry by its number. With `settle` a newer command whose process
+        died is settled first; where that takes it back, there is nothing else to undo.
+        """
+        turns = self._services.turns
+        if word is None:
+            return turns.to_undo(None, self._observer, settle=settle)
+        number = self.entry_number(word)
+        if number is not None:
+            return number
+        return turns.to_undo(self._plan_id(word), self._observer, settle=settle)
+
+    def timeline(self, *, limit: int | None = None) -> Listing[EntryView]:
+        """Return what was done in the folder, newest first, over all plans; at most the newest `limit`."""
+        return self._services.timeline.newest(limit)
+
+    def entry_number(self, word: str) -> int | None:
+        """Return the entry of the timeline that a word names by its number; None: it names none."""
+        from mulligan.api.word_references import entry_named
+
+        return entry_named(self._services, word)
+
+    def entry(self, number: int) -> EntryView:
+        """Return an entry of the timeline."""
+        return self._services.timeline.entry(number)
+
+    def diff_of_entry(
+        self,
+        number: int,
+        *,
+        binary: bool = False,
+        hidden: bool = False,
+        paths: Sequence[str] = (),
+        folder: Path | None = None,
+    ) -> Diff:
+        """Compare what was there before and after an entry of the timeline; `paths` are as in `diff`."""
+        from mulligan.application.queries.checkpoint_diff import DiffWish
+
+        wish = DiffWish(binary=binary, hidden=hidden, paths=paths, folder=folder)
+        return self._services.diffs.of_plan(*self._services.timeline.sides(number), wish)
+
+    def accept(self, plan: str, *, at: str | None = None) -> tuple[PlanStatus, Acceptance]:
+        """Make a plan that stopped complete as it is (where it began: as its failed step left it), or `at` a group."""
         plan_id = self._plan_id(plan)
-        return self.rollback(plan_id, self._services.rollbacks.step_back(plan_id), dry_run=dry_run)
+        accepted = self._services.acceptances.accept(plan_id, at, self._observer)
+        return self.status(plan_id), accepted
+
+    def answer(self, plan: str, choice: str, *, rationale: str | None = None) -> tuple[PlanStatus, Execution]:
+        """Answer the question that a plan waits with, and run the plan on."""
+        plan_id = self._plan_id(plan)
+        execution = self._services.answers.answer(plan_id, choice, rationale, self._observer)
+        return self._services.queries.status(plan_id, execution.resumed_from), execution
 
     def resolve(self, plan: str, paths: Sequence[str] = ()) -> PlanStatus:
         """Mark conflicts of merged child plans as solved: those of these paths, or all."""
@@ -330,24 +454,33 @@ class Project:
         plan: str,
         *,
         dry_run: bool = False,
-        commit: bool = True,
+        commit: bool | None = None,
         message: str | None = None,
         include: Sequence[str] = (),
+        onto_branch: bool = False,
     ) -> tuple[PlanStatus, Application]:
-        """Merge a plan's sandboxes into the real resources, all or none; return the conflicts if there are any."""
+        """Merge a plan's sandboxes into the real resources, all or none; return the conflicts if there are any.
+
+        A git checkout gets a commit as `commit` says, or else as the setting `apply.commit` does; a message asks for
+        one. A checkout that is on another branch than when the plan began is refused, unless with `onto_branch`.
+        """
         from mulligan.application.apply.plan_apply import ApplyWishes
 
         plan_id, applies = self._plan_id(plan), self._services.applies
-        wishes = ApplyWishes(commit=commit, message=message, included=frozenset(include))
+        wishes = ApplyWishes(
+            commit=commit, message=message, included=frozenset(include), onto_branch=onto_branch
+        )
         act = applies.preview if dry_run else applies.apply
         done = act(plan_id, wishes, self._observer)
         return self.status(plan_id), done
 
-    def unapply(self, plan: str, *, dry_run: bool = False) -> tuple[PlanStatus, Application]:
-        """Take a plan's result out of the real resources again; what others did since stays."""
+    def unapply(
+        self, plan: str, *, dry_run: bool = False, onto_branch: bool = False
+    ) -> tuple[PlanStatus, Application]:
+        """Take a plan's result out of the real resources; what others did since stays; `onto_branch` as in `undo`."""
         plan_id, unapplies = self._plan_id(plan), self._services.unapplies
         act = unapplies.preview if dry_run else unapplies.unapply
-        done = act(plan_id, self._observer)
+        done = act(plan_id, self._observer, onto_branch=onto_branch)
         return self.status(plan_id), done
 
     def cancel(self, plan: str, reason: str | None = None) -> PlanStatus:
@@ -356,13 +489,103 @@ class Project:
         self._services.plans.cancel(plan_id, reason, self._observer)
         return self.status(plan_id)
 
+    def list_tree(self, checkpoint: str, path: str | Path = ".", *, recursive: bool = False) -> TreeListing:
+        """Return what a checkpoint holds at a path of the project folder; a folder's entries, or all below it."""
+        from mulligan.api.project_paths import path_in_project
+
+        inside = path_in_project(self.folder, path)
+        return self._services.tree_queries.listing(checkpoint, inside, recursive=recursive)
+
+    def stored_path(self, checkpoint: str, path: str | Path) -> StoredPath:
+        """Return the file or symlink that a checkpoint holds at a path, without its bytes; refuse a folder."""
+        from mulligan.api.project_paths import path_in_project
+
+        return self._services.tree_queries.find(checkpoint, path_in_project(self.folder, path))
+
+    def read_path(self, checkpoint: str, path: str | Path) -> bytes:
+        """Return the bytes of a file as a checkpoint holds it; of a symlink its target."""
+        pieces: list[bytes] = []
+        self.copy_path(checkpoint, path, pieces.append)
+        return b"".join(pieces)
+
+    def copy_path(self, checkpoint: str, path: str | Path, write: Callable[[bytes], object]) -> StoredPath:
+        """As `read_path`, for large files: hand the bytes piece by piece to `write`."""
+        from mulligan.api.project_paths import path_in_project
+
+        return self._services.tree_queries.copy(checkpoint, path_in_project(self.folder, path), write)
+
+    def restore_paths(
+        self,
+        paths: Sequence[str | Path] = (),
+        *,
+        checkpoint: str | None = None,
+        entry: int | None = None,
+        sandbox: bool = False,
+        plan: str | None = None,
+        delete: bool = False,
+        dry_run: bool = False,
+    ) -> PathRestores:
+        """Bring single paths of the project folder back from a checkpoint, all or none; what was there is kept.
+
+        With `entry` they come from right after that entry of the timeline, and no paths mean all that it changed.
+        Without either each comes from the newest checkpoint that would change it. They go into the real folder, or with
+        `sandbox` into that of the plan. Only with `delete` is something removed that the checkpoint does not have.
+        """
+        from mulligan.api.project_paths import restore_wish
+
+        source = self._services.timeline.outcome(entry) if entry is not None else checkpoint
+        named = self._plan_id(plan) if sandbox and plan is not None else None
+        owner = (named or self._owner(source)) if sandbox else None
+        wish = restore_wish(self.folder, paths, source, delete=delete, sandbox=owner)
+        restores = self._services.path_restores
+        act = restores.preview if dry_run else restores.restore
+        return act(wish, self._observer)
+
+    def _owner(self, source: str | Outcome | None) -> PlanId:
+        if isinstance(source, str):
+            return self._services.checkpoint_queries.find(source).group.plan_id
+        return source.plan_id if source else self.newest_for("rollback")
+
+    def remove_plan(self, plan: str, *more: str, dry_run: bool = False) -> PlanRemoval:
+        """Forget plans with their checkpoints, sandboxes, pins and child plans; real files stay as they are."""
+        plan_ids = tuple(dict.fromkeys(map(self._plan_id, (plan, *more))))
+        removals = self._services.plan_removals
+        act = removals.preview if dry_run else removals.remove
+        return act(plan_ids, self._observer)
+
+    def forget(self, paths: Sequence[str | Path], *, dry_run: bool = False) -> Purge:
+        """Purge paths of the project folder, such as a secret, from all checkpoints and from the store.
+
+        Files of the real folder and of sandboxes stay; what still holds the bytes is part of the answer.
+        """
+        from mulligan.api.project_paths import paths_in_project
+
+        purges, inside = self._services.path_purges, paths_in_project(self.folder, paths)
+        return purges.preview(inside) if dry_run else purges.purge(inside, self._observer)
+
     def doctor(self) -> Diagnosis:
         """Look the project over, repair what is safe, and say what is left."""
         return self._services.doctor.look_over(self._observer)
 
     def gc(self, *, dry_run: bool = False) -> SweepReport:
         """Free everything that no plan refers to, while others run."""
+        if not dry_run:
+            self._services.adapters.homes.clear_small_folder()
         return self._services.sweeps.sweep(dry_run=dry_run, observer=self._observer)
+
+    def full_homes(self) -> list[str]:
+        """Say that all project homes together hold more than the setting core.disk-limit; empty where they do not."""
+        adapters = self._services.adapters
+        return [*filter(None, [adapters.homes.fullness(adapters.settings.of_project().disk_limit)])]
+
+    def export(self, file: Path, *, force: bool = False) -> Exported:
+        """Write the project home, with plans, checkpoints and sandboxes, into one file for `mulligan.import_project`.
+
+        Only with `force` does it replace another file. It is refused while a plan runs.
+        """
+        from mulligan.wiring.home_wiring import export_home
+
+        return export_home(self.home, file, self._services.adapters.database, force=force)
 
     def _plan_id(self, word: str) -> PlanId:
         return self._services.queries.plan_id(word)
@@ -371,13 +594,6 @@ class Project:
         return self._services.plans.create(self._read(file))
 
     def _read(self, file: Path) -> PlanDefinition:
-        from mulligan.api.operations.plan_files import read_bytes
-        from mulligan.planfile import read_plan_file  # here: only plan files need a YAML parser
+        from mulligan.api.operations.plan_files import read_definition
 
-        return read_plan_file(
-            read_bytes(file),
-            file=str(file),
-            project=self.folder,
-            declarations=self._services.adapters.toolbox.declarations(),
-            default_resource=self._services.adapters.default_resource,
-        )
+        return read_definition(self._services, file)

@@ -37,6 +37,15 @@ class Checkpoints:
         plan_id = self._services.queries.plan_id(plan)
         return self._services.checkpoint_queries.list(plan_id, superseded=superseded, limit=limit)
 
+    def named(self, word: str) -> str:
+        """Return the checkpoint that a word means, which may also be a plan's name or the number of an entry.
+
+        A plan means its newest group, the number of an entry of the timeline the group right after that entry.
+        """
+        from mulligan.api.word_references import checkpoint_named
+
+        return checkpoint_named(self._services, word)
+
     def show(self, checkpoint: str) -> Sequence[CheckpointView]:
         """One checkpoint, or those of a group."""
         found = self._services.checkpoint_queries.find(checkpoint)
@@ -60,6 +69,16 @@ class Checkpoints:
         found = self._services.checkpoint_queries.find(checkpoint) if checkpoint is not None else None
         return self._services.library.verify(found, quick=quick, observer=self._observer)
 
+    def missing_repositories(self) -> Sequence[str]:
+        """Return the folders of plans that are not git checkouts any longer: checkpoints borrow objects from these."""
+        from mulligan.adapters.sandboxes.suitability import has_marker
+
+        adapters = self._services.adapters
+        with adapters.database.reading() as db:
+            resources = [r for plan in db.plans.list(None) for r in plan.definition.resources]
+        places = {adapters.project / r.location for r in resources if r.type.traits.has_commits}
+        return sorted(str(place) for place in places if not has_marker(place, ".git"))
+
     def prune(self, plan: str, *, keep: int | None = None, dry_run: bool = False) -> Pruning:
         """Prune a plan's groups to so many, or to the limit of its settings, and free their bytes."""
         plan_id, prunes = self._services.queries.plan_id(plan), self._services.prunes
@@ -77,6 +96,18 @@ class Checkpoints:
         target = Path(os.path.realpath(to.parent)) / to.name
         return self._services.library.export(found, target, self._observer)
 
-    def diff(self, old: str, new: str, *, binary: bool = False) -> Diff:
-        """Compare two checkpoints or groups, of one plan or of two."""
-        return self._services.diffs.between(old, new, binary=binary)
+    def diff(
+        self,
+        old: str,
+        new: str,
+        *,
+        binary: bool = False,
+        hidden: bool = False,
+        paths: Sequence[str] = (),
+        folder: Path | None = None,
+    ) -> Diff:
+        """Compare two checkpoints or groups, of one plan or of two; `paths` are as in `Project.diff`."""
+        from mulligan.application.queries.checkpoint_diff import DiffWish
+
+        wish = DiffWish(binary=binary, hidden=hidden, paths=paths, folder=folder)
+        return self._services.diffs.between(old, new, wish)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec.structs import asdict
 
 from mulligan.api.document import Reply
+from mulligan.domain.views.printed import SHOWN, Printed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,9 +15,13 @@ if TYPE_CHECKING:
     from mulligan.api.operations.command_run import CommandRun
     from mulligan.application.apply.apply_preparation import Application
     from mulligan.application.corrections.correction_result import Corrected
+    from mulligan.application.plans.acceptance import Acceptance
     from mulligan.application.queries.checkpoint_queries import CheckpointView
     from mulligan.application.queries.plan_queries import PlanStatus
+    from mulligan.application.queries.step_outputs import StepOutput
     from mulligan.application.runs.plan_executor import Execution
+    from mulligan.application.timeline.timeline_queries import EntryView
+    from mulligan.application.timeline.timeline_service import Undone
     from mulligan.domain.plans.event import Event
     from mulligan.domain.trees.diff import Diff
 
@@ -25,6 +30,12 @@ def execution_reply(status: PlanStatus, execution: Execution) -> Reply:
     """Answer an execution: the plan's status, and what stopped it."""
     messages = [*status.messages, *execution.messages]
     return Reply(data=status, messages=messages, error=execution.error, warn=execution.only_restored)
+
+
+def acceptance_reply(status: PlanStatus, accepted: Acceptance) -> Reply:
+    """Answer an acceptance: the plan's status, the group that was taken, and the steps that did not run."""
+    facts = {name: getattr(accepted, name) for name in ("checkpoint_id", "number", "at", "taken", "not_run")}
+    return Reply(data=asdict(status) | {"accepted": facts}, messages=[*status.messages, *accepted.messages])
 
 
 def application_reply(status: PlanStatus, done: Application) -> Reply:
@@ -67,7 +78,29 @@ def run_reply(ran: CommandRun) -> Reply:
         applied = application_reply(ran.status, ran.application)
         data = cast("dict[str, object]", applied.data)
         messages = [*ran.messages, *applied.messages]
-    return Reply(data={**data, "exit_status": ran.exit_status}, messages=messages, error=ran.error)
+    printed = (ran.printed or Printed(stdout=b"", stderr=b"")).bounded(SHOWN)
+    return Reply(
+        data={**data, "exit_status": ran.exit_status, **printed.content()},
+        messages=messages,
+        error=ran.error,
+        exit_code=ran.exit_code,
+    )
+
+
+def outputs_reply(status: PlanStatus, outputs: Sequence[StepOutput]) -> Reply:
+    """Answer with all that was recorded of what the steps of a plan printed."""
+    shown = [
+        {
+            "index": output.index,
+            "step": output.step,
+            "tool": output.tool,
+            "call_id": output.call_id,
+            "exit_status": output.exit_status,
+            **output.printed.content(),
+        }
+        for output in outputs
+    ]
+    return Reply(data={"plan_id": status.plan_id, "handle": status.handle, "outputs": shown})
 
 
 def log_reply(events: Sequence[Event], messages: Sequence[str] = ()) -> Reply:
@@ -76,10 +109,27 @@ def log_reply(events: Sequence[Event], messages: Sequence[str] = ()) -> Reply:
     return Reply(data={"events": shown}, messages=messages)
 
 
+def timeline_reply(entries: Sequence[EntryView], messages: Sequence[str] = ()) -> Reply:
+    """Answer with the timeline of the folder, newest first."""
+    return Reply(data={"entries": entries}, messages=messages)
+
+
+def undone_reply(done: Undone) -> Reply:
+    """Answer an undo or redo; a conflict is its error."""
+    data = {name: value for name, value in asdict(done).items() if name not in ("error", "messages")}
+    failed = done.impact.undo_failed if done.impact else ()
+    return Reply(
+        data={**data, "messages": done.messages},
+        messages=done.messages,
+        error=done.error,
+        warn=bool(failed),
+    )
+
+
 def diff_reply(diff: Diff) -> Reply:
     """Answer a comparison."""
-    same = () if diff.files or diff.folders else ("nothing differs",)
-    data = {name: getattr(diff, name) for name in ("old", "new", "files", "folders", "patch")}
+    same = () if diff.files or diff.folders else (f"nothing {'else ' if diff.hidden else ''}differs",)
+    data = {name: getattr(diff, name) for name in ("old", "new", "files", "folders", "patch", "hidden")}
     return Reply(data=data, messages=(*diff.messages, *same))
 
 

@@ -3,20 +3,34 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mulligan.adapters.homes.home_census import FoundHome
     from mulligan.adapters.tools.user_tools.tool_discovery import FileStanding
+    from mulligan.api.operations.home_operations import ProjectList, PrunedProjects
     from mulligan.application.apply.apply_preparation import Application, AppliedResource
     from mulligan.application.checkpoints.prune_service import Pruning
     from mulligan.application.corrections.correction_result import Appended, Corrected
+    from mulligan.application.paths.path_purge import Purge
+    from mulligan.application.paths.path_restore import PathRestore, PathRestores
+    from mulligan.application.plans.acceptance import Acceptance
+    from mulligan.application.plans.plan_removal import PlanRemoval, RemovedPlan
     from mulligan.application.queries.checkpoint_queries import CheckpointView
-    from mulligan.application.queries.plan_queries import PlanStatus
+    from mulligan.application.queries.listing import Listing
+    from mulligan.application.queries.plan_queries import PlanLine, PlanStatus
     from mulligan.application.queries.progress_queries import PlanProgress
+    from mulligan.application.queries.step_outputs import StepOutput
+    from mulligan.application.queries.tree_queries import StoredPath, TreeListing
     from mulligan.application.rollback.impact import Impact, RevertedChange
     from mulligan.application.rollback.rollback_service import Rollback
     from mulligan.application.runs.plan_executor import Execution
+    from mulligan.application.timeline.timeline_queries import EntryView
+    from mulligan.application.timeline.timeline_service import Undone
     from mulligan.rows.completion_words import Word
     from mulligan.wiring.surroundings import Surroundings
 
 __all__ = [
-    "Appended", "Application", "AppliedResource", "CheckpointView", "Corrected", "Execution", "FileStanding",
-    "Impact", "PlanProgress", "PlanStatus", "Pruning", "RevertedChange", "Rollback", "Surroundings", "Word",
+    "Acceptance", "Appended", "Application", "AppliedResource", "CheckpointView", "Corrected", "EntryView",
+    "Execution", "FileStanding", "FoundHome", "Impact", "Listing", "PathRestore", "PathRestores", "PlanLine",
+    "PlanProgress", "PlanRemoval", "PlanStatus", "ProjectList", "PrunedProjects", "Pruning", "Purge",
+    "RemovedPlan", "RevertedChange", "Rollback", "StepOutput", "StoredPath", "Surroundings", "TreeListing",
+    "Undone", "Word",
 ]  # fmt: skip

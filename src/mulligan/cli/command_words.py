@@ -7,57 +7,77 @@ from mulligan.errors import Advice, NextStep
 
 # The command of each operation; `{parameter:WORD}` is its value, or WORD where the user has to fill it in.
 COMMANDS = {
-    "apply": "plan apply {plan:PLAN_ID}",
-    "cancel": "plan cancel {plan:PLAN_ID}",
+    "accept": "accept {plan:PLAN}",
+    "answer": "answer {plan:PLAN} {choice:CHOICE}",
+    "apply": "apply {plan:PLAN}",
+    "cancel": "cancel {plan:PLAN}",
     "checkpoints.delete": "checkpoint delete {checkpoint:ID}",
     "checkpoints.diff": "checkpoint diff {old:A} {new:B}",
-    "checkpoints.list": "checkpoint list {plan:PLAN_ID}",
-    "checkpoints.prune": "checkpoint prune {plan:PLAN_ID}",
+    "checkpoints.list": "checkpoint list {plan:PLAN}",
+    "checkpoints.prune": "checkpoint prune {plan:PLAN}",
     "checkpoints.restore": "checkpoint restore {checkpoint:ID} --to {to:DIR}",
-    "checkpoints.show": "checkpoint show {checkpoint:ID}",
+    "checkpoints.show": "show {checkpoint:ID}",
     "checkpoints.verify": "checkpoint verify",
+    "config.add": "config set --add {key:KEY} {value:VALUE}",
     "config.get": "config get {key:KEY}",
     "config.list": "config list",
     "config.set": "config set {key:KEY} {value:VALUE}",
     "config.unset": "config unset {key:KEY}",
-    "correct": "plan correct {decision:DECISION_ID}",
-    "diff": "plan diff {plan:PLAN_ID}",
-    "diff_of_correction": "plan diff --correction {correction:ID}",
+    "correct": "correct {decision:DECISION}",
+    "diff": "diff {plan:PLAN}",
+    "diff_of_correction": "diff --correction {correction:ID}",
     "doctor": "doctor",
     "execute": "plan execute {plan:FILE}",
+    "forget": "forget {paths:PATH}",
     "gc": "gc",
     "help": "--help",
     "init": "init {path:PATH}",
-    "log": "plan log {plan:PLAN_ID}",
-    "plans": "plan list",
-    "resolve": "plan resolve {plan:PLAN_ID}",
-    "resume": "plan resume {plan:PLAN_ID}",
-    "rollback": "plan rollback {plan:PLAN_ID} {checkpoint:CHECKPOINT_ID}",
+    "list_tree": "list {checkpoint:CHECKPOINT} {path:PATH}",
+    "log": "log {plan:PLAN}",
+    "plans": "list",
+    "projects": "projects",
+    "prune_projects": "projects prune",
+    "read_path": "show {checkpoint:CHECKPOINT} {path:PATH}",
+    "redo": "redo",
+    "remove_plan": "rm {plan:PLAN}",
+    "resolve": "plan resolve {plan:PLAN}",
+    "restore_paths": "restore {checkpoint:CHECKPOINT} {paths:PATH}",
+    "resume": "resume {plan:PLAN}",
+    "rollback": "rollback {plan:PLAN} {checkpoint:CHECKPOINT}",
     "run_command": "run -- {words:COMMAND}",
-    "save_report": "plan report {plan:PLAN_ID} --html {file:FILE}",
-    "status": "plan status {plan:PLAN_ID}",
+    "save_report": "plan report {plan:PLAN} --html {file:FILE}",
+    "status": "status {plan:PLAN}",
     "tools.list": "tool list",
     "tools.trust": "tool trust",
-    "tree": "plan tree {plan:PLAN_ID}",
-    "unapply": "plan unapply {plan:PLAN_ID}",
-    "undo": "undo {plan:PLAN_ID}",
+    "tree": "plan tree {plan:PLAN}",
+    "unapply": "unapply {plan:PLAN}",
+    "timeline": "log",
+    "undo": "undo {what:PLAN}",
 }
 # The options of all other parameters, and what their values are called.
 OPTIONS = {
+    "at": ("--at", "CP"),
     "binary": ("--binary", ""),
     "choose": ("--choose", "TEXT"),
     "commit": ("--no-commit", ""),
+    "delete": ("--delete", ""),
     "dry_run": ("--dry-run", ""),
     "force": ("--force", ""),
+    "fresh": ("--fresh", ""),
+    "hidden": ("--hidden", ""),
     "guidance": ("--guidance", "TEXT"),
+    "home": ("--home", "PATH"),
     "include": ("--include", "PATH"),
-    "mended": ("--plan", "FILE"),
+    "corrected": ("--plan", "FILE"),
     "mode": ("--mode", "MODE"),
     "name": ("--name", "N"),
     "new": ("--to", "CP"),
     "old": ("--from", "CP"),
+    "on": ("--on", "PLAN"),
+    "onto_branch": ("--onto-branch", ""),
     "project": ("--project", "PATH"),
     "resource": ("--resource", "PATH"),
+    "sandbox": ("--sandbox", ""),
     "superseded": ("--all", ""),
     "take_over": ("--take-over", ""),
 }
@@ -83,10 +103,12 @@ def command_line(step: NextStep) -> str:
         words += literal.split()
         if name in facts:
             words += _value(facts.pop(name), placeholder or "")
+    options: list[str] = []
     for name, value in facts.items():
         option, placeholder = OPTIONS[name]
-        words += [option, *(_value(value, placeholder) if placeholder else ())]
-    return " ".join(words)
+        options += [option, *(_value(value, placeholder) if placeholder else ())]
+    at = words.index("--") if "--" in words else len(words)  # what follows is the command's
+    return " ".join((*words[:at], *options, *words[at:]))
 
 
 def _value(value: object, placeholder: str) -> Iterator[str]:
@@ -96,5 +118,5 @@ def _value(value: object, placeholder: str) -> Iterator[str]:
         yield placeholder
     elif isinstance(value, tuple):
         yield from map(shlex.quote, cast("tuple[str, ...]", value))
-    elif (placeholder, value) != ("PLAN_ID", "latest"):  # which is meant where none is named
+    elif (placeholder, value) != ("PLAN", "latest"):  # which is meant where none is named
         yield shlex.quote(str(value))

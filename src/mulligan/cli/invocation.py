@@ -3,19 +3,29 @@
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from msgspec import Struct, field
 
 from mulligan.cli.answers.answer import Answer, Format, Line
-from mulligan.errors import ConfirmationMissing, DatabaseUnusable, Declined, MulliganError, UsageWrong
+from mulligan.errors import (
+    BranchDiffers,
+    ConfirmationMissing,
+    DatabaseUnusable,
+    Declined,
+    MulliganError,
+    UsageWrong,
+)
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mulligan.api.project import Project
     from mulligan.api.results import FileStanding, Surroundings
+    from mulligan.cli.short_names import ShortNames
     from mulligan.cli.terminal.live import Live
     from mulligan.cli.terminal.silent import Deferred, Silent
 
@@ -28,9 +38,13 @@ class Invocation(Struct, kw_only=True, dict=True):
 
     project_option: str | None = None
     format_option: str | None = None
+    ids_option: bool = False
+    verbose_option: bool = False
+    no_pager_option: bool = False
     settings: dict[str, str] = field(default_factory=dict[str, str])
     found: "Project | None" = None
     told: list[str] = field(default_factory=list[str])  # what the document says beside the answer
+    aside: bool = False  # people see the answer on stderr: stdout is that of a command
 
     @cached_property
     def around(self) -> "Surroundings":
@@ -41,8 +55,34 @@ class Invocation(Struct, kw_only=True, dict=True):
 
     @cached_property
     def format(self) -> Format:
-        """The format of the answer: from option, environment or settings, else by whether stdout is a terminal."""
-        return Format(self._configured_format() or ("rich" if sys.stdout.isatty() else "plain"))
+        """The format of the answer: from option, environment or settings, else by whether it is for a terminal."""
+        stream = sys.stderr if self.aside else sys.stdout
+        return Format(self._configured_format() or ("rich" if stream.isatty() else "plain"))
+
+    @cached_property
+    def names(self) -> "ShortNames":
+        """The words for ids in texts for people."""
+        from mulligan.cli.short_names import ShortNames
+
+        return ShortNames(self.handles, show_ids=self.ids_option)
+
+    def handles(self, ids: "Collection[str]") -> "Mapping[str, str]":
+        """Look up the words for ids."""
+        try:
+            return self.found.handles(ids) if self.found is not None else {}
+        except MulliganError:  # the database itself is what is wrong: the answer keeps the ids
+            return {}
+
+    def page(self, data: bytes) -> bool:
+        """Show a long text through the pager; return False where it is short or there is none."""
+        if self.no_pager_option or not sys.stdout.isatty():
+            return False
+        from mulligan.cli.terminal import pager  # here: few answers are long
+
+        if not pager.is_long(data):
+            return False
+        command = pager.pager_command(self._setting("pager"), os.environ)
+        return command is not None and pager.show(data, command, os.environ)
 
     @cached_property
     def live(self) -> "Deferred | Silent":
@@ -60,7 +100,7 @@ class Invocation(Struct, kw_only=True, dict=True):
         screen = Screen(sys.stderr, terminal=drawn)
         # A terminal that is not drawn on obeys what programs print all the same.
         printed = (lambda: Inert(screen.encoding)) if sys.stderr.isatty() else AsItIs
-        return Live(screen=screen, printed=printed, monotonic=time.monotonic)
+        return Live(screen=screen, printed=printed, monotonic=time.monotonic, verbose=self.verbose_option)
 
     @cached_property
     def now(self) -> datetime:
@@ -78,8 +118,7 @@ class Invocation(Struct, kw_only=True, dict=True):
         """The project the command works in, or a refusal."""
         from mulligan.api.entrance import open_project
 
-        self.found = open_project(self.around, self.project_option, self.live)
-        return self.found
+        return self._opened(open_project(self.around, self.project_option, self.live))
 
     def project_or_new(self) -> "Project":
         """The project the command works in, made in the current folder where there is none."""
@@ -93,18 +132,37 @@ class Invocation(Struct, kw_only=True, dict=True):
             return self.project_in(".")
 
     def project_in(self, folder: str) -> "Project":
-        """Return the project of a folder; make one where there is none, and say so."""
-        project, new = self.new_project(folder)
-        if new:
-            self._tell(f"made a project: {project.folder}/.mulligan keeps plans and checkpoints")
-        return project
+        """Return the project of a folder; where there is none, one is made when something is recorded, and said so."""
+        from mulligan.api.entrance import project_in
 
-    def new_project(self, folder: str) -> "tuple[Project, bool]":
-        """Make a project; return whether it is new."""
+        return self._opened(project_in(self.around, folder, self.live, self._made))
+
+    def _made(self, home: "Path") -> None:
+        self._tell(f"made a project: {home} keeps plans and checkpoints")
+
+    def new_project(
+        self, folder: str, home: str | None = None, *, fresh: bool = False
+    ) -> "tuple[Project, bool]":
+        """Make a project, with its home in that place; return whether it is new."""
         from mulligan.api.entrance import make_project
 
-        self.found, new = make_project(self.around, folder, self.live)
-        return self.found, new
+        project, new = make_project(self.around, folder, self.live, home=home, fresh=fresh)
+        return self._opened(project), new
+
+    def imported_project(self, file: "Path", folder: str, home: str | None) -> "Project":
+        """Make the project of a folder from an exported file."""
+        from mulligan.api.entrance import imported
+
+        return self._opened(imported(self.around, file, folder, home, self.live))
+
+    def _opened(self, project: "Project") -> "Project":
+        self.found = project
+        if project.notes:
+            from mulligan.cli.command_words import in_commands  # here: few projects have something to say
+
+            for note in project.notes:
+                self._tell(in_commands(note))
+        return project
 
     def close(self) -> None:
         """Give back what the command opened: the database is one file again when nobody has it open."""
@@ -117,7 +175,9 @@ class Invocation(Struct, kw_only=True, dict=True):
 
         if not self.format.is_document:
             self.live.close()
-            draw_blocks(preview, self.format)
+            draw_blocks(preview, self.format, self.names)
+            for message in preview.messages:
+                self._tell(self.names.text(message))
 
     @property
     def can_ask(self) -> bool:
@@ -136,16 +196,76 @@ class Invocation(Struct, kw_only=True, dict=True):
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise Declined
 
+    def choose(
+        self, question: str, answers: Mapping[str, str], default: str, *, view: Callable[[], Answer]
+    ) -> str:
+        """Ask on the terminal for one of these words, or its first letter; no answer means the default.
+
+        Each word has a meaning, which `?` shows; `v` shows what `view` returns.
+        """
+        self.live.close()
+        letters = "/".join(word[0].upper() if word == default else word[0] for word in answers)
+        while True:
+            sys.stderr.write(f"{question} [{letters}/v/?] ")
+            sys.stderr.flush()
+            try:
+                given = sys.stdin.readline()
+            except KeyboardInterrupt:
+                given = ""
+            if not given:
+                sys.stderr.write("\n")
+            match given.strip().lower():
+                case "v" | "view":
+                    self._view(view())
+                    continue
+                case "?":
+                    meanings = {**answers, "view": "show all that changed", "?": "explain the answers"}
+                    sys.stderr.writelines(f"{word[0]} {word}: {about}\n" for word, about in meanings.items())
+                    continue
+                case _:
+                    pass
+            meant = [word for word in answers if given.strip().lower() in (word, word[0])]
+            if meant or not given.strip():
+                return meant[0] if meant else default
+
+    def _view(self, answer: Answer) -> None:
+        from mulligan.cli.terminal.render import draw_blocks
+
+        draw_blocks(answer, self.format, self.names, self.page)
+
+    def clear_screen(self, note: str) -> None:
+        """Remove what shows progress, and say a last word: a command of the user's gets the terminal."""
+        self.live.pause()
+        if note:
+            self._tell(note)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+
     def confirmed(self, act: Callable[[bool], Answer], question: str, *, dry_run: bool, yes: bool) -> Answer:
         """Act after the user has seen the preview and confirmed, or at once with `yes`; `act(True)` only tries."""
         if dry_run:
             return act(True)
         # A preview with a conflict: nothing will be changed, so that there is nothing to ask for.
-        if yes or (preview := act(True)).error is not None:
+        if yes or (preview := act(True)).error is not None or preview.settled:
             return act(False)
         self.show(preview)
-        self.confirm(question)
-        return act(False).without_tables()
+        self.confirm(preview.question or question)
+        return act(False).after(preview)
+
+    def confirmed_here(
+        self, act: Callable[[bool, bool], Answer], verb: str, *, dry_run: bool, yes: bool, onto_branch: bool
+    ) -> Answer:
+        """Do the same for an act that belongs to a branch: another one is a question of its own, which `yes` is not.
+
+        The second argument of `act` is whether it may be another branch.
+        """
+        try:
+            return self.confirmed(lambda dry: act(dry, onto_branch), f"{verb}?", dry_run=dry_run, yes=yes)
+        except BranchDiffers as exc:
+            if yes or dry_run or not self.can_ask:
+                raise
+            self.confirm(f"{exc.text}. {verb} it there?")
+        return self.confirmed(lambda dry: act(dry, True), f"{verb}?", dry_run=False, yes=False)
 
     def trusting(self, project: "Project", act: Callable[[], _Result]) -> _Result:
         """Do it; where that needs a tools.py that is not trusted yet, ask on the terminal and do it then."""
@@ -191,21 +311,25 @@ class Invocation(Struct, kw_only=True, dict=True):
             self.told.append(text)
             return
         from mulligan.api.document import harmless
+        from mulligan.cli.terminal.render import say
 
-        sys.stderr.write(f"note: {harmless(text)}\n")
+        say(f"note: {harmless(text)}")
 
     def _configured_format(self) -> str | None:
         if self.format_option is not None:
             return self.format_option
-        try:
-            from mulligan.api.entrance import configured_format
+        word = self._setting("format")
+        return word if word in list(Format) else None
 
-            return configured_format(self.around, self.project_option)
+    def _setting(self, name: "Literal['format', 'pager']") -> str | None:
+        try:
+            from mulligan.api.entrance import configured_word
+
+            return configured_word(self.around, self.project_option, name)
         except (MulliganError, OSError):
-            # Settings that cannot be read are an error of their own, which the command reports; the format for that
-            # is decided without them.
-            word = os.environ.get("MULLIGAN_CORE_FORMAT")
-            return word if word in list(Format) else None
+            # Settings that cannot be read are an error of their own, which the command reports; how it is shown is
+            # decided without them.
+            return os.environ.get(f"MULLIGAN_CORE_{name.upper()}")
 
 
 def option_pair(text: str) -> tuple[str, str]:

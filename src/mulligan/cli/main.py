@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import click
 from msgspec.structs import replace
 
-from mulligan.cli.answers.answer import Answer, Format
+from mulligan.cli.answers.answer import Answer, Format, Line
 from mulligan.cli.commands.command_groups import SuggestingGroup
 from mulligan.cli.commands.declaration import closing_words, everywhere
 from mulligan.cli.invocation import Invocation
@@ -23,22 +23,35 @@ _GROUPS = {
     "plan": "mulligan.cli.commands.plan_commands",
     "checkpoint": "mulligan.cli.commands.checkpoint_commands",
     "config": "mulligan.cli.commands.config_commands",
+    "project": "mulligan.cli.commands.home_commands",
     "tool": "mulligan.cli.commands.tool_commands",
 }
+# Commands that run another one: their exit code is that of the other, and 125 is a failure of their own.
+_WRAPPERS = ("run", "shell")
 _COMMANDS = {
-    **dict.fromkeys(("completion", "doctor", "gc", "init", "undo"), "mulligan.cli.commands.project_commands"),
-    "run": "mulligan.cli.commands.run_command",
+    **dict.fromkeys(
+        ("completion", "doctor", "gc", "help", "init", "projects"), "mulligan.cli.commands.project_commands"
+    ),
+    **dict.fromkeys(("log", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
+    **dict.fromkeys(("forget", "restore"), "mulligan.cli.commands.path_commands"),
+    **dict.fromkeys(_WRAPPERS, "mulligan.cli.commands.run_command"),
 }
 # Commands of groups that may be called without the name of their group.
 _VERBS = {
     **dict.fromkeys(
-        ("apply", "cancel", "correct", "diff", "list", "log", "resume", "rollback", "status", "unapply"),
+        (
+            *("accept", "answer", "apply", "cancel", "correct", "diff", "list", "resume", "rollback"),
+            *("rm", "status", "unapply"),
+        ),
         "plan",
     ),
     "show": "checkpoint",
 }
 # Options that may come before the words of a command.
-_WITH_VALUE = ("--format", "--project", "-c", "--resource", "--name")
+_WITH_VALUE = (
+    *("--format", "--project", "-c", "--limit", "-n"),
+    *("--resource", "--name", "--on", "--message", "-m"),
+)
 
 
 class _Program(SuggestingGroup):
@@ -55,27 +68,54 @@ class _Program(SuggestingGroup):
         return group if cmd_name in _GROUPS else group.get_command(ctx, cmd_name)
 
 
+class _Shown(Exception):
+    """The answer of an option that is one."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+
+def _show_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if not wanted or context.resilient_parsing:
+        return
+    from importlib.metadata import version  # here: few ask
+
+    number = version("mulligan")
+    raise _Shown(Answer(data={"version": number}, blocks=[Line(f"mulligan, version {number}")]))
+
+
 @click.group(
     cls=_Program,
     name="mulligan",
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},  # all below it take them from here
     epilog=closing_words(
-        ["mulligan run -- sed -i s/v1/v2/ api.txt", "mulligan plan diff", "mulligan plan apply latest"],
+        ["mulligan run -- sed -i s/v1/v2/ api.txt", "mulligan diff", "mulligan apply"],
         (0, 1, 2, 3, 4, 130),
     ),
 )
 @everywhere
-@click.version_option(package_name="mulligan")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
 @click.pass_context
-def program(context: click.Context) -> None:
+def program(context: click.Context) -> Answer | None:
     """Run plans so that nothing they do is final until you say so.
 
     A plan works in sandboxes, takes checkpoints automatically, and can be rolled back to any of them.
     Start with: mulligan run -- COMMAND, or with a plan file: mulligan plan execute FILE
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+    if context.invoked_subcommand is not None:
+        return None
+    text = context.get_help()
+    return Answer(
+        data={"command": "mulligan", "help": text}, blocks=[Line(line) for line in text.split("\n")]
+    )
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -94,6 +134,8 @@ def run(arguments: Sequence[str]) -> int:
         if not isinstance(result, Answer):
             return result if isinstance(result, int) else 0  # help or version, printed already
         answer = result
+    except _Shown as exc:
+        answer = exc.answer
     except MulliganError as exc:
         answer = Answer(data=None, error=exc)
     except click.exceptions.NoArgsIsHelpError as exc:
@@ -109,6 +151,10 @@ def run(arguments: Sequence[str]) -> int:
         answer = Answer(data=None, error=_system_error(exc))
     except Exception as exc:  # noqa: BLE001 - a script gets its document and an exit code from a bug too
         answer = Answer(data=None, error=_unforeseen(exc, invocation))
+    if name in _WRAPPERS and answer.error is not None and answer.exit_code is None:
+        from mulligan.api.operations.command_run import code_of
+
+        answer = replace(answer, exit_code=code_of(answer.error))
     if invocation.told:
         answer = replace(answer, messages=[*invocation.told, *answer.messages])
     try:
@@ -117,7 +163,8 @@ def run(arguments: Sequence[str]) -> int:
     except ValueError:
         format = Format.PLAIN
     try:
-        render(answer, name, format, started, timedelta(seconds=time.monotonic() - clock))
+        took = timedelta(seconds=time.monotonic() - clock)
+        render(answer, name or "mulligan", format, started, took, invocation.names, invocation.page)
         invocation.close()
     except OSError as exc:  # the answer is lost, and a script must not take that for a success
         click.echo(f"error: the answer could not be written: {exc.strerror}", err=True)
@@ -179,6 +226,8 @@ def _without_command(arguments: Sequence[str]) -> Sequence[str]:
 def _command_name(arguments: Sequence[str]) -> str:
     """Return the words that name the command, for the envelope; always with its group."""
     words = [word for _, word in _words(arguments) if word != "--"]
+    if words[:1] == ["log"]:
+        return "plan log" if len(words) > 1 else "log"  # without a plan it is the timeline
     if words and words[0] in _VERBS:
         return f"{_VERBS[words[0]]} {words[0]}"
     return " ".join(words[: 2 if words[:1] and words[0] in _GROUPS else 1])

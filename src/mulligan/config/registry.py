@@ -10,10 +10,12 @@ from msgspec import Struct
 from mulligan.config.values import (
     Unfit,
     ValueType,
+    command_line,
     database_url,
     list_of,
     one_word,
     shown,
+    size_in_bytes,
     true_or_false,
     whole_number,
 )
@@ -48,6 +50,14 @@ class Isolation(StrEnum):
     OFF = "off"
 
 
+class SandboxPlace(StrEnum):
+    """The path at which steps see their sandboxes."""
+
+    AUTO = "auto"
+    REAL_PATH = "real-path"
+    OWN_PATH = "own-path"
+
+
 class Setting(Struct, frozen=True, kw_only=True):
     """One registered key."""
 
@@ -80,11 +90,27 @@ def _canonical_paths(paths: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(paths))
 
 
+def _canonical_patterns(patterns: Sequence[str]) -> list[str]:
+    for pattern in patterns:
+        if "\n" in pattern or "\0" in pattern or not pattern.strip(" "):
+            raise Unfit(f"{shown(pattern)} is not a pattern")
+        if pattern.startswith("#"):
+            raise Unfit(f"{shown(pattern)} is a comment; a name that begins with # is written \\#")
+    return list(patterns)  # as they are: the last one that fits a path decides
+
+
 AUTO_CREATE_ON = "sandbox.checkpoint.auto-create-on"
 MAX_CHECKPOINTS = "sandbox.checkpoint.max-checkpoints-per-plan"
 _CACHES = [
     "~/.cache", "~/.npm", "~/.yarn", "~/.cargo", "~/.rustup", "~/.gradle", "~/.m2", "~/.nuget", "~/go/pkg",
 ]  # fmt: skip
+# What tools make again whenever they need it.
+_TOOL_CACHES = [
+    "__pycache__/", ".pytest_cache/", ".ruff_cache/", ".mypy_cache/", ".pytype/", ".pyre/",
+    "**/node_modules/.cache/", ".eslintcache", ".stylelintcache", ".parcel-cache/", ".turbo/", ".sass-cache/",
+    "**/.next/cache/", ".phpunit.cache/", ".phpunit.result.cache", ".rubocop_cache/",
+]  # fmt: skip
+_PATTERNS = "patterns as in .gitignore"
 
 SETTINGS: tuple[Setting, ...] = (
     Setting(
@@ -112,10 +138,36 @@ SETTINGS: tuple[Setting, ...] = (
         meaning="when sandboxes are removed: on apply, on apply or cancel, or only by hand",
     ),
     Setting(
+        key="sandbox.pool",
+        type=whole_number(0),
+        default=1,
+        meaning="how many working copies of each resource are kept after their plans, for the next plan; 0: none",
+        in_plan_files=False,
+    ),
+    Setting(
         key="sandbox.include-ignored",
         type=true_or_false(),
         default=True,
         meaning="whether sandboxes and snapshots of git checkouts hold git-ignored files too",
+    ),
+    Setting(
+        key="sandbox.exclude",
+        type=list_of(_PATTERNS, ",", _canonical_patterns),
+        default=[],
+        meaning="what exists in sandboxes but belongs to no checkpoint, diff or apply; also in .mulliganignore",
+    ),
+    Setting(
+        key="sandbox.hide",
+        type=list_of(_PATTERNS, ",", _canonical_patterns),
+        default=cast("Json", _TOOL_CACHES),
+        meaning="what checkpoints hold but no apply brings into real resources, and no diff shows unless asked",
+    ),
+    Setting(
+        key="sandbox.at",
+        type=one_word(tuple(SandboxPlace)),
+        default=SandboxPlace.AUTO.value,
+        meaning="where steps see their sandboxes: in the place of the real folder (where the system can, or required), "
+        "or at their own paths",
     ),
     Setting(
         key="sandbox.isolate",
@@ -130,6 +182,12 @@ SETTINGS: tuple[Setting, ...] = (
         meaning="what tools may write in addition to sandboxes and temporary folders",
     ),
     Setting(
+        key="apply.commit",
+        type=true_or_false(),
+        default=True,
+        meaning="whether an apply to a git checkout makes a commit, or changes the working tree only",
+    ),
+    Setting(
         key="core.database.url",
         type=database_url(),
         default=None,
@@ -137,10 +195,24 @@ SETTINGS: tuple[Setting, ...] = (
         in_plan_files=False,
     ),
     Setting(
+        key="core.disk-limit",
+        type=size_in_bytes(),
+        default=0,
+        meaning="how much the homes of all projects may hold before new plans are refused; 0 for any amount",
+        in_plan_files=False,
+    ),
+    Setting(
         key="core.format",
         type=one_word(("rich", "plain", "json", "yaml")),
         default=None,
         meaning="output format; rich on a terminal, else plain, unless set",
+        in_plan_files=False,
+    ),
+    Setting(
+        key="core.pager",
+        type=command_line(),
+        default=None,
+        meaning="command that shows long answers on a terminal; PAGER or less unless set, cat for none",
         in_plan_files=False,
     ),
     Setting(

@@ -6,7 +6,15 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from mulligan.config.registry import SETTINGS, Cleanup, Isolation, check_value, parse_value, setting_named
+from mulligan.config.registry import (
+    SETTINGS,
+    Cleanup,
+    Isolation,
+    SandboxPlace,
+    check_value,
+    parse_value,
+    setting_named,
+)
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.json_value import Json
@@ -23,6 +31,7 @@ class Source(StrEnum):
     PLAN_FILE = "plan file"
     ENVIRONMENT = "environment"
     PROJECT_FILE = "project file"
+    SHARED_FILE = "shared file"  # in the project folder, and so in version control
     USER_FILE = "user file"
     DEFAULT = "default"
 
@@ -65,17 +74,20 @@ def layer_of_options(options: Mapping[str, str]) -> Layer:
 
 
 # Variables with these beginnings are settings; others, such as MULLIGAN_PROJECT, are not.
-_SECTIONS = ("MULLIGAN_SANDBOX_", "MULLIGAN_CORE_", "MULLIGAN_PLAN_")
-_MISTYPED = 0.9  # so near to a setting's variable that nothing else can be meant
+_SECTIONS = ("MULLIGAN_SANDBOX_", "MULLIGAN_APPLY_", "MULLIGAN_CORE_", "MULLIGAN_PLAN_")
+_MISTYPED = 0.82  # so near to a setting's variable, but for its beginning, that nothing else can be meant
 
 
 def layer_of_environment(environ: Mapping[str, str]) -> Layer:
     """The layer of the environment; a variable that is nearly one of ours is refused rather than ignored."""
     by_variable = {setting.environment: setting for setting in SETTINGS}
     for variable in environ:
-        if variable.startswith(_SECTIONS) and variable not in by_variable:
-            nearest = nearest_word(variable, by_variable, at_least=_MISTYPED)
-            if nearest is not None:
+        section = next((each for each in _SECTIONS if variable.startswith(each)), None)
+        if section is not None and variable not in by_variable:
+            known = [name.removeprefix(section) for name in by_variable if name.startswith(section)]
+            word = nearest_word(variable.removeprefix(section), known, at_least=_MISTYPED)
+            if word is not None:
+                nearest = section + word
                 raise SettingUnknown(
                     key=variable, origin=Source.ENVIRONMENT, nearest=nearest, hint=f"did you mean {nearest}?"
                 )
@@ -126,11 +138,18 @@ class Settings(Struct, frozen=True):
     max_checkpoints = _Value("sandbox.checkpoint.max-checkpoints-per-plan", int)
     strategy = _Value("sandbox.strategy", Strategy)
     cleanup = _Value("sandbox.cleanup", Cleanup)
+    pool = _Value("sandbox.pool", int)
     include_ignored = _Value("sandbox.include-ignored", bool)
+    exclude = _Value("sandbox.exclude", tuple[str, ...])  # patterns as in .gitignore
+    hide = _Value("sandbox.hide", tuple[str, ...])
+    at = _Value("sandbox.at", SandboxPlace)
     isolate = _Value("sandbox.isolate", Isolation)
     writable = _Value("sandbox.writable", tuple[str, ...])  # `~` is the user's home
+    apply_commit = _Value("apply.commit", bool)
     database_url = _Value("core.database.url", _text_or_none)  # None: in the project home
+    disk_limit = _Value("core.disk-limit", int)  # bytes; 0: none
     format = _Value("core.format", _text_or_none)  # None: rich on a terminal, else plain
+    pager = _Value("core.pager", _text_or_none)  # None: PAGER, or `less`
     max_parallel = _Value("plan.max-parallel", int)
 
 

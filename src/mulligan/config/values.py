@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import nearest_word
+from mulligan.domain.text.sizes import read_size
 
 
 class Unfit(Exception):
@@ -60,6 +61,18 @@ def whole_number(lowest: int, highest: int | None = None) -> ValueType:
 
     bounds = f"from {lowest} to {highest}" if highest else f"from {lowest} up"
     return ValueType(allowed=f"a whole number {bounds}", check=check, read=read)
+
+
+def size_in_bytes() -> ValueType:
+    """A number of bytes; as text also with a unit, such as 20GB."""
+
+    def check(value: object) -> Json:
+        size = read_size(value) if isinstance(value, str) else value
+        if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+            raise Unfit(f"{shown(value)} is not a size")
+        return size
+
+    return ValueType(allowed="a number of bytes, or one with a unit such as 20GB", check=check)
 
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
@@ -125,6 +138,17 @@ def database_url() -> ValueType:
         return value
 
     return ValueType(allowed="sqlite:///PATH", check=check)
+
+
+def command_line() -> ValueType:
+    """A command for the shell."""
+
+    def check(value: object) -> Json:
+        if not isinstance(value, str) or "\0" in value:
+            raise Unfit(f"{shown(value)} is not a command")
+        return value
+
+    return ValueType(allowed="a command, with its options", check=check)
 
 
 def shown(value: object) -> str:

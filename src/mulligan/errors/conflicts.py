@@ -1,4 +1,4 @@
-"""Exit code 4: two sides changed the same thing."""
+"""Exit code 4: someone has to decide, because two sides changed the same thing or a plan asks a question."""
 
 from mulligan.errors.next_step import Advice, NextStep
 from mulligan.errors.root import Conflicted
@@ -33,12 +33,28 @@ class SubplanConflicts(Conflicted):
 class ChildConstrained(SubplanConflicts):
     """A child plan has conflicts of its own; it waits, and its parent with it."""
 
-    message = "child plan {child!r} ({child_plan_id}) has unresolved conflicts of its own: {count}"
+    message = "child plan {child!r} has unresolved conflicts of its own: {count}"
     hint = Advice(
         "resolve them in its sandbox, then ",
         NextStep("resolve", plan="{child_plan_id}"),
         " and ",
         NextStep("resume", plan="{plan_id}"),
+    )
+
+
+class QuestionOpen(Conflicted):
+    """The plan waits for someone to answer a question; nothing runs meanwhile."""
+
+    message = "waiting for you: {question}"
+    hint = Advice("answer with ", NextStep("answer", plan="{plan_id}", choice=...))
+
+
+class UndoConflicted(Conflicted):
+    """Others changed, since, what an undo or redo in real resources is about to change."""
+
+    message = "others changed, since then, what is to be changed: {paths}"
+    hint = (
+        "nothing was changed; move these paths away or undo what was done to them, then run the command again"
     )
 
 

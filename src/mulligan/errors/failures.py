@@ -28,8 +28,8 @@ class StepFailed(Failed):
     message = "step {step!r} failed: {reason}"
     hint = Advice(
         NextStep("resume", plan="{plan_id}"),
-        " tries it again from the checkpoint it went back to (with a corrected plan file: ",
-        NextStep("again", mended=...),
+        " tries it again, from the sandbox as it is then (with a corrected plan file: ",
+        NextStep("again", corrected=...),
         ")",
     )
 
@@ -70,10 +70,10 @@ class CheckpointFailed(Failed):
 
 
 class TreeUnsteady(Failed):
-    """A file kept changing while it was read."""
+    """Folders, or ever other files, came and went while a tree was read."""
 
     message = "{path} kept changing while it was read"
-    hint = "stop the program that writes to it, then try again"
+    hint = "stop the program that writes there, or exclude the path (`sandbox.exclude`), then try again"
 
 
 class ProjectUnwell(Failed):
@@ -81,6 +81,13 @@ class ProjectUnwell(Failed):
 
     message = "problems that need your attention: {count}"
     hint = "each problem is listed with a remedy"
+
+
+class ArchiveDamaged(Failed):
+    """The file of an exported project cannot be read, or is not one."""
+
+    message = "{file} cannot be imported: {reason}"
+    hint = "nothing was changed; export the project again, or name another file"
 
 
 class SnapshotDamaged(Failed):
@@ -109,7 +116,7 @@ class RestoreIncomplete(RestoreFailed):
 
 
 class DatabaseUnusable(Failed):
-    """mulligan.db is locked, read-only, damaged, or its disk is full."""
+    """mulligan.db is locked, read-only, damaged, of another version, or its disk is full."""
 
     message = "the database {database} cannot be used: {reason}"
     hint = "check that the file and its folder are writable and that the disk has free space, then try again"

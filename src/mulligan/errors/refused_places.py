@@ -10,7 +10,11 @@ class ProjectNotFound(Refused):
     http_status = 404
     message = "no project {searched}"
     hint = Advice(
-        "create one with ", NextStep("init"), ", or choose one with ", NextStep("again", project=...)
+        NextStep("run_command", words=...),
+        " runs a command and creates one, as ",
+        NextStep("init"),
+        " does; choose another one with ",
+        NextStep("again", project=...),
     )
 
 
@@ -24,10 +28,70 @@ class ProjectForeign(Refused):
 
 
 class ProjectUnusable(Refused):
-    """The project home cannot be created there."""
+    """The project, or its home, cannot be created there."""
 
-    message = "{path} cannot be a project home: {reason}"
+    message = "{path} cannot be a project, or the home of one: {reason}"
     hint = Advice("move it away or choose another folder, then run ", NextStep("init"))
+
+
+class ProjectMadeMeanwhile(Refused):
+    """Another process made the project of the folder at the same moment; a command then starts again with that one."""
+
+    message = "another process made the project of {path} meanwhile"
+    hint = "run the command again"
+
+
+class ProjectCopied(Refused):
+    """The folder is a copy of a project whose folder still exists."""
+
+    message = "{path} is a copy of the project {original}, whose plans are in {home}"
+    hint = Advice(
+        "start its own project home, without plans, with ", NextStep("init", path="{path}", fresh=True)
+    )
+
+
+class ProjectInSandbox(Refused):
+    """A step of a plan asks for the project whose sandbox it sees in the place of the real folder."""
+
+    message = "{path} is a sandbox here: a step of a plan sees it in the place of the real folder"
+    hint = "run mulligan outside of the plan's steps"
+
+
+class ProjectUncertain(Refused):
+    """A project home was found for the folder, but the folder may not be the one that it belongs to."""
+
+    message = "{path} may not be the folder of its project home: {reason}"
+    hint = Advice("begin without its plans: ", NextStep("init", path="{path}", fresh=True))
+
+
+class ProjectHomeMissing(Refused):
+    """The project home that the folder names does not exist."""
+
+    message = "the home of the project {path} is missing: {reason}"
+    hint = Advice("begin without its plans: ", NextStep("init", path="{path}", fresh=True))
+
+
+class ProjectBusy(Refused):
+    """A process works in the project home, which has to be at rest."""
+
+    message = "plans run in the project home {home}, or its store is being swept"
+    hint = "wait until they have finished, then run the command again"
+
+
+class DiskLimitExceeded(Refused):
+    """The homes of all projects together hold more than the setting `core.disk-limit` allows."""
+
+    message = "no new plan: {reason}"
+    hint = Advice(
+        "see what holds most with ",
+        NextStep("projects"),
+        ", free what no checkpoint needs with ",
+        NextStep("gc"),
+        ", remove homes without a folder with ",
+        NextStep("prune_projects"),
+        ", or raise the limit with ",
+        NextStep("config.set", key="core.disk-limit", value=...),
+    )
 
 
 class SandboxMissing(Refused):
@@ -55,26 +119,37 @@ class CheckoutUnready(Refused):
     hint = "fix the cause, then apply again"
 
 
+class BranchDiffers(Refused):
+    """The checkout is on another branch than when the plan began, or was applied or taken back."""
+
+    message = "the plan {deed} on branch {began}, and {path} is on {now}"
+    hint = Advice(
+        "switch with `git switch {began}`, or act where the checkout is with ",
+        NextStep("again", onto_branch=True),
+    )
+
+
 class LocationTaken(Refused):
     """Another plan works in place on the resource."""
 
     message = "plan {plan_id} works in place on {path}"
     hint = Advice(
-        "end it with ",
-        NextStep("apply", plan="{plan_id}"),
-        ", which keeps its changes, or ",
+        "wait until it has finished, run it on with ",
+        NextStep("resume", plan="{plan_id}"),
+        ", or end it with ",
         NextStep("cancel", plan="{plan_id}"),
+        ", which keeps its changes",
     )
 
 
 class ApplyUnderWay(Refused):
-    """Another plan is being applied to the resource, or its process died while applying it."""
+    """Another plan is changing the resource: by an apply, unapply, undo, rollback or restore of paths."""
 
-    message = "plan {plan_id} is being applied to {path}, or unapplied from it"
+    message = "a process is changing {path} for plan {plan_id}"
     hint = Advice(
-        "wait until it has finished; if its process is gone, ",
+        "wait until it has finished, then run the command again; ",
         NextStep("status", plan="{plan_id}"),
-        " shows how to continue",
+        " shows the plan",
     )
 
 
@@ -122,6 +197,54 @@ class PathReserved(PathEscapes):
 
     message = "{path!r} leads into a project home, which is not part of the sandbox"
     hint = "use a path without `.mulligan`"
+
+
+class PathNotInCheckpoint(NotFound):
+    """The checkpoint holds nothing at this path."""
+
+    message = "{path!r} is not in {checkpoint}"
+    hint = Advice(NextStep("list_tree", checkpoint="{checkpoint}"), " lists what it holds")
+
+
+class PathForgotten(PathNotInCheckpoint):
+    """The path was purged from the checkpoint, on request."""
+
+    message = "{path!r} was forgotten: it was purged from {checkpoint}"
+
+
+class PathNowhere(NotFound):
+    """No checkpoint of the project holds another version of this path."""
+
+    message = "no checkpoint holds another version of {path!r}"
+    hint = Advice(NextStep("checkpoints.list", plan=...), " shows the checkpoints of a plan")
+
+
+class PathNotForgettable(Refused):
+    """A path is all of a resource, or a database, which a checkpoint cannot be without."""
+
+    message = "{path!r} cannot be forgotten: {reason}"
+    hint = Advice(NextStep("remove_plan", plan=...), " forgets a plan with all its checkpoints")
+
+
+class PathIsFolder(Refused):
+    """The path is a folder, and only the bytes of a file can be returned."""
+
+    message = "{path!r} is a folder"
+    hint = Advice(NextStep("list_tree", checkpoint=..., path="{path}"), " lists what it holds")
+
+
+class PathOutside(Refused):
+    """A path leads out of the project folder."""
+
+    message = "{path!r} is not in the project folder {project}"
+    hint = "name paths relative to the current folder, inside the project"
+
+
+class PathInTheWay(Refused):
+    """Something that was not named would have to be removed to restore the path."""
+
+    message = "{path!r} cannot be restored: {reason}"
+    hint = Advice("look at it first; ", NextStep("again", delete=True), " removes what is in the way")
 
 
 class TargetExists(Refused):
@@ -191,6 +314,13 @@ class DatabaseForeign(Refused):
     hint = Advice(
         NextStep("config.get", key="core.database.url"), " shows which database is used; set the right one"
     )
+
+
+class RealPathImpossible(Refused):
+    """Sandboxes are to be seen in the places of the real resources, and this machine cannot show them there."""
+
+    message = "steps cannot see their sandboxes at the real paths: {reason}"
+    hint = "set `sandbox.at` to `auto` to run anyway: steps then see the sandboxes at their own paths"
 
 
 class ConfinementImpossible(Refused):

@@ -39,6 +39,38 @@ class CheckpointNotFound(NotFound):
     )
 
 
+class StepNotFound(NotFound):
+    """The plan has no step of this name or index."""
+
+    message = "plan {plan_id} has no step {step!r}"
+    hint = Advice(NextStep("status", plan="{plan_id}"), " shows its steps")
+
+
+class TerminalMissing(Refused):
+    """An interactive command needs a terminal, and the program was not started on one."""
+
+    message = "an interactive command needs a terminal: {reason}"
+    hint = Advice(
+        "start it on a terminal, or run a command that asks nothing: ", NextStep("run_command", words=...)
+    )
+
+
+class EntryNotFound(NotFound):
+    """The timeline has no entry of this number."""
+
+    message = "the timeline has no entry {number}"
+    hint = Advice(NextStep("timeline"), " shows the entries with their numbers")
+
+
+class NothingToCompare(Refused):
+    """The checkpoints of an entry of the timeline are gone, or there are none."""
+
+    message = (
+        "entry {number} of the timeline cannot be compared: no checkpoints hold what was before and after it"
+    )
+    hint = Advice(NextStep("timeline"), " shows the entries; checkpoints of old ones may be pruned")
+
+
 class ConflictUnknown(NotFound):
     """The plan has no conflict in this path."""
 
@@ -46,18 +78,25 @@ class ConflictUnknown(NotFound):
     hint = "name one of these paths, or none to mark all as resolved"
 
 
+class AnswerUnknown(Refused):
+    """The question has alternatives, and the answer is none of them."""
+
+    message = "{answer!r} does not answer {question!r}; choose one of: {known}"
+    hint = Advice("answer with ", NextStep("answer", plan="{plan_id}", choice=...))
+
+
 class DecisionNotFound(NotFound):
     """No decision has this id."""
 
     message = "there is no decision {wanted!r}"
-    hint = Advice(NextStep("tree", plan=...), " shows a plan's decisions with their ids")
+    hint = Advice(NextStep("tree", plan="latest"), " shows the decisions of the newest plan")
 
 
 class CorrectionNotFound(NotFound):
     """No correction has this id."""
 
     message = "there is no correction {wanted!r}"
-    hint = Advice(NextStep("status", plan=...), " lists a plan's corrections with their ids")
+    hint = Advice(NextStep("status", plan="latest"), " lists the corrections of the newest plan")
 
 
 class Ambiguous(Refused):
@@ -148,10 +187,10 @@ class NotASession(Refused):
 
 
 class PlanIsChild(Refused):
-    """A child plan can be applied or cancelled only with its parent."""
+    """A child plan can be applied, cancelled or removed only with its parent."""
 
     message = "plan {plan_id} is a child of plan {parent_plan_id} and cannot be {done} alone"
-    hint = "its result is merged into its parent: use the parent's id"
+    hint = Advice("its result is merged into its parent: ", NextStep("status", plan="{parent_plan_id}"))
 
 
 class PlanNotReady(Refused):
@@ -213,12 +252,8 @@ class CheckpointsUnlike(Refused):
 class DecisionSuperseded(Refused):
     """The decision was superseded by a rollback or correction."""
 
-    message = "decision {decision_id} of plan {plan_id} was superseded by a rollback or correction"
-    hint = Advice(
-        NextStep("tree", plan="{plan_id}"),
-        " shows the live decisions; a correction that has just finished continues with ",
-        NextStep("resume", plan="{plan_id}"),
-    )
+    message = "decision {decision_id} of plan {plan_id} was left behind by a rollback or correction"
+    hint = Advice(NextStep("tree", plan="{plan_id}"), " shows the live decisions")
 
 
 class DecisionOutOfReach(Refused):
@@ -242,7 +277,7 @@ class NothingToAppend(Refused):
     """It is not known which work to append to the decision."""
 
     message = "nothing can be appended to decision {decision_id}: {reason}"
-    hint = Advice("provide the work as a plan file: ", NextStep("again", mended=...))
+    hint = Advice("provide the work as a plan file: ", NextStep("again", corrected=...))
 
 
 class PlanFileDiffers(Refused):
@@ -265,9 +300,27 @@ class RollbackDisabled(Refused):
 class NothingToUndo(Refused):
     """The plan has no step to undo, or no checkpoint from before that step."""
 
-    message = "plan {plan_id} has nothing to undo: {reason}"
+    message = "there is nothing to undo: {reason}"
+    hint = Advice(NextStep("timeline"), " shows what was done, and what of it is undone")
+
+
+class NothingToRedo(Refused):
+    """Nothing was undone, or something else was done since."""
+
+    message = "there is nothing to redo: {reason}"
+    hint = Advice(NextStep("timeline"), " shows what was done and what was undone")
+
+
+class NewerWork(Refused):
+    """Something newer happened on the folder that a plan worked on in place."""
+
+    message = "plan {plan_id} cannot go back or continue: {newer} changed {path} since"
     hint = Advice(
-        NextStep("log", plan="{plan_id}"), " shows its history; to undo another plan, name it by its id"
+        "take newer work back first with ",
+        NextStep("undo"),
+        "; ",
+        NextStep("undo", what="{plan_id}"),
+        " takes back only what this plan did, and keeps the rest",
     )
 
 

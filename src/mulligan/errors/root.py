@@ -92,7 +92,7 @@ class Conflicted(MulliganError):
 
 
 class Interrupted(MulliganError):
-    """Ctrl-C or SIGTERM; the state was recorded, and the plan can be resumed."""
+    """Ctrl-C or SIGTERM; the state was recorded, and the plan can be resumed unless it was cancelled."""
 
     exit_code = 130
     http_status = 499

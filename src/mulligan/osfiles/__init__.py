@@ -1,1 +1,1 @@
-"""Files of a local disk, below all adapters: durable and private folders, careful moves, temporary folders."""
+"""Files of a local disk, below all adapters: folders that are durable, private or temporary, walks, careful moves."""

@@ -3,13 +3,21 @@
 import errno
 import os
 import stat
-from contextlib import suppress
+import struct
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mulligan.boundaries import act
 
 _PRIVATE = 0o700
 _NOT_DURABLE = stat.S_ISVTX | _PRIVATE  # no folder of a user's has the sticky bit and is closed to all others
+_AT_FDCWD, _STATX_BTIME, _STATX_SIZE, _BTIME_OFFSET = (
+    -100,
+    0x800,
+    256,
+    80,
+)  # of the call statx, which Python lacks
 
 
 def make_private_folder(path: Path) -> None:
@@ -52,6 +60,20 @@ def sync_filesystem(fd: int) -> None:
         raise OSError(error, os.strerror(error))
 
 
+def birth_time(path: Path) -> int:
+    """Return when a file or folder was made, in nanoseconds; 0 where the system or the filesystem does not say."""
+    import ctypes
+
+    statx = getattr(ctypes.CDLL(None), "statx", None)
+    facts = ctypes.create_string_buffer(_STATX_SIZE)
+    if statx is None or statx(_AT_FDCWD, os.fsencode(path), 0, _STATX_BTIME, facts) != 0:
+        return 0
+    if not struct.unpack_from("=I", facts)[0] & _STATX_BTIME:
+        return 0
+    seconds, nanoseconds = struct.unpack_from("=qI", facts, _BTIME_OFFSET)
+    return seconds * 10**9 + nanoseconds
+
+
 def size_of_folder(folder: Path) -> int:
     """Add up what its files hold, as far as it can be looked into: the number is for people."""
     size = 0
@@ -64,6 +86,49 @@ def size_of_folder(folder: Path) -> int:
                 else:
                     size += entry.stat(follow_symlinks=False).st_size
     return size
+
+
+def is_one_filesystem(one: Path, other: Path) -> bool:
+    """Return whether names can be moved between two folders: they are on one filesystem, reached through one mount."""
+    try:
+        return _mount_of(one) == _mount_of(other)
+    except OSError:
+        return False
+
+
+def _mount_of(folder: Path) -> tuple[int, bytes]:
+    """Return the device of a folder, and the number of the mount through which it is reached."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        facts = b""
+        with suppress(OSError), open(f"/proc/self/fdinfo/{fd}", "rb") as file:
+            facts = file.read()
+        return os.fstat(fd).st_dev, facts.partition(b"mnt_id:")[2].split(b"\n")[0].strip()
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def reserved(path: Path, size: int) -> Generator[None]:
+    """Keep so many bytes of the disk of a path until the end, in a file without a name: nothing has to be cleared.
+
+    Where such a file cannot be made, or takes no space before it is written, none are kept.
+    """
+    folder = next(each for each in (path, *path.parents) if each.is_dir())
+    try:
+        file = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except (OSError, AttributeError):  # macOS has no such flag
+        yield
+        return
+    try:
+        try:
+            os.posix_fallocate(file, 0, size)
+        except OSError as exc:
+            if exc.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise
+        yield
+    finally:
+        os.close(file)
 
 
 def is_named(fd: int, path: Path) -> bool:

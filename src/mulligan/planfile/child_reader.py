@@ -3,6 +3,8 @@
 import json
 from collections.abc import Collection, Mapping
 
+from msgspec.structs import replace
+
 from mulligan.domain.plans.plan import PlanDefinition
 from mulligan.domain.plans.step import ChildPlan, Subplans
 from mulligan.domain.plans.tool import ToolDeclaration
@@ -62,6 +64,7 @@ def read_appended(
     names = Names.known([each for each in definition.variables if each not in set_again], outputs)
     variables = read_variables(own, names) if own is not None else {}
     around = Surroundings.of(definition.resources, definition.rollback_policy, declarations)
+    around = replace(around, inside=True)
     steps = read_steps(found["steps"], around, names)
     description = found["description"].text() if "description" in found else ""
     return ChildPlan(name=name, depends_on=(), steps=steps, description=description, variables=variables)

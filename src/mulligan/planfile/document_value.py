@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from mulligan.domain.text.duration import seconds_in
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import nearest_word
 from mulligan.errors import PlanFileInvalid
@@ -105,11 +106,11 @@ class Value(Struct, frozen=True):
         return number
 
     def seconds(self) -> float:
-        """A length of time."""
-        word = self._plain_text()
-        if word is None or not _DECIMAL.fullmatch(word):
-            raise self.unexpected("a number of seconds")
-        number = float(word)
+        """A length of time: a number of seconds, or one with units such as `5m`."""
+        word = self._plain_text() or ""
+        number = float(word) if _DECIMAL.fullmatch(word) else seconds_in(word)
+        if number is None:
+            raise self.unexpected("a number of seconds, or a duration such as 90s, 5m or 1h")
         if not 0 < number <= _LONGEST_TIMEOUT:
             raise self.unexpected(f"more than 0 and at most {_LONGEST_TIMEOUT:.0f} seconds")
         return number

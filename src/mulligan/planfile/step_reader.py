@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.config import MOST_PARALLEL
-from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.decision import Choice, Question
 from mulligan.domain.plans.plan import RollbackPolicy
 from mulligan.domain.plans.step import (
     Action,
@@ -24,12 +25,13 @@ from mulligan.domain.text.names import label_problem, name_problem
 from mulligan.planfile.argument_reader import read_args
 from mulligan.planfile.document_value import Value
 from mulligan.planfile.references import Names
-from mulligan.planfile.yaml_document import shorten
+from mulligan.planfile.yaml_document import Entries, Node, Scalar, shorten
 
 _MOST_RETRIES = 1000
 
-_ACTIONS = ("tool", "decision", "subplans")
+_ACTIONS = ("tool", "run", "decision", "subplans")
 _BESIDE_TOOL = ("args", "resource", "timeout", "retries", "checkpoint")
+_NAMED = f"{', '.join(_ACTIONS[:-1])} and {_ACTIONS[-1]}"
 _KEYS = ("name", *_ACTIONS, *_BESIDE_TOOL)
 
 
@@ -39,6 +41,7 @@ class Surroundings(Struct, frozen=True):
     declarations: Mapping[str, ToolDeclaration]
     resources: Mapping[str, Resource]  # in order: the first is the default
     checkpoints: bool  # whether the plan takes any: its rollback_policy is enabled
+    inside: bool = False  # whether the steps are those of a child plan
 
     @staticmethod
     def of(
@@ -59,7 +62,7 @@ def read_steps(value: Value, around: Surroundings, names: Names) -> tuple[Step, 
     steps: list[Step] = []
     for name, item, found in zip(named, items, mappings, strict=True):
         step = _read_step(name, item, found, around, known)
-        has_output = isinstance(step.action, ToolUse | Choice)
+        has_output = isinstance(step.action, ToolUse | Choice | Question)
         known.add_step(name, found.get("name", item), has_output=has_output)
         steps.append(step)
     return tuple(steps)
@@ -90,7 +93,10 @@ def _read_step(
 ) -> Step:
     kind = _kind(item, found)
     for key in _BESIDE_TOOL:
-        if key in found and kind != "tool" and (kind, key) != ("checkpoint", "checkpoint"):
+        fits = (
+            kind == "tool" or (kind == "run" and key != "args") or (kind, key) == ("checkpoint", "checkpoint")
+        )
+        if key in found and not fits:
             raise found[key].wrong(f"`{key}` does not go with `{kind}`")
     retries = found["retries"].whole(0, _MOST_RETRIES) if "retries" in found else 0
     label = read_name(found["checkpoint"], label_problem) if "checkpoint" in found else None
@@ -109,33 +115,43 @@ def _read_step(
 def _kind(item: Value, found: Mapping[str, Value]) -> str:
     present = [key for key in _ACTIONS if key in found]
     if len(present) > 1:
-        raise found[present[1]].wrong(
-            f"a step has one of tool, decision and subplans; this has {present[0]}, too"
-        )
+        raise found[present[1]].wrong(f"a step has one of {_NAMED}; this has {present[0]}, too")
     if present:
         return present[0]
     if "checkpoint" not in found:
-        raise item.wrong("a step needs one of tool, decision, subplans and checkpoint")
+        raise item.wrong(f"a step needs one of {', '.join(_ACTIONS)} and checkpoint")
     return "checkpoint"
 
 
 def _read_action(kind: str, found: Mapping[str, Value], around: Surroundings, names: Names) -> Action:
     match kind:
         case "tool":
-            return _read_tool_use(found, around, names)
+            tool = found["tool"]
+            return _read_tool_use(tool.text(), tool, found, around, names)
+        case "run":
+            command = found["run"]
+            args = Value(command.file, command.path, _command_args(command.node))
+            return _read_tool_use("shell", command, {**found, "args": args}, around, names)
         case "decision":
-            return _read_choice(found["decision"])
+            return _read_choice(found["decision"], around)
         case "subplans":
             return read_subplans(found["subplans"], around, names)
         case _:
             return Milestone()
 
 
-def _read_tool_use(found: Mapping[str, Value], around: Surroundings, names: Names) -> ToolUse:
-    tool = found["tool"]
-    declaration = around.declarations.get(tool.text())
+def _command_args(command: Node) -> Entries:
+    """Return the arguments of the tool `shell` for what follows `run:`."""
+    key = Scalar(command.line, command.column, "command", plain=True)
+    return Entries(command.line, command.column, ((key, command),))
+
+
+def _read_tool_use(
+    name: str, tool: Value, found: Mapping[str, Value], around: Surroundings, names: Names
+) -> ToolUse:
+    declaration = around.declarations.get(name)
     if declaration is None:
-        raise tool.unknown("tool", tool.text(), around.declarations)
+        raise tool.unknown("tool", name, around.declarations)
     place = found.get("resource", tool)
     resource = found["resource"].text() if "resource" in found else next(iter(around.resources))
     if resource not in around.resources:
@@ -151,16 +167,27 @@ def _read_tool_use(found: Mapping[str, Value], around: Surroundings, names: Name
     )
 
 
-def _read_choice(value: Value) -> Choice:
-    found = value.keys(("question", "chosen", "alternatives", "rationale"), required=("question", "chosen"))
-    return Choice(
-        question=found["question"].text(),
-        chosen=found["chosen"].text(),
-        alternatives=tuple(item.text() for item in found["alternatives"].items())
-        if "alternatives" in found
-        else (),
-        rationale=found["rationale"].text() if "rationale" in found else None,
-    )
+def _read_choice(value: Value, around: Surroundings) -> Choice | Question:
+    found = value.keys(("question", "chosen", "alternatives", "rationale"), required=("question",))
+    question = found["question"].text()
+    known = found["alternatives"].items() if "alternatives" in found else ()
+    alternatives = tuple(item.text() for item in known)
+    if "chosen" in found:
+        rationale = found["rationale"].text() if "rationale" in found else None
+        return Choice(
+            question=question, chosen=found["chosen"].text(), alternatives=alternatives, rationale=rationale
+        )
+    if "rationale" in found:
+        raise found["rationale"].wrong(
+            "`rationale` needs `chosen`: without it, the reason comes with the answer"
+        )
+    if around.inside:
+        raise value.wrong(
+            "the key `chosen` is missing: a child plan cannot wait for an answer; ask in a step of the plan itself"
+        )
+    if not around.checkpoints:
+        raise value.wrong("the key `chosen` is missing: a plan without checkpoints cannot wait for an answer")
+    return Question(question=question, alternatives=alternatives)
 
 
 # --- child plans -------------------------------------------------------------------------------------------
@@ -170,6 +197,7 @@ _SUBPLANS_KEYS = ("mode", "max_parallel", "merge_strategy", "fail_fast", "max_re
 
 def read_subplans(value: Value, around: Surroundings, names: Names) -> Subplans:
     """Read the child plans of a step."""
+    around = replace(around, inside=True)
     found = value.keys(_SUBPLANS_KEYS, required=("plans",))
     mode = found["mode"].word(SubplanMode) if "mode" in found else SubplanMode.PARALLEL
     merge = (

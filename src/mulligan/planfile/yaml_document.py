@@ -80,11 +80,19 @@ def read_document(data: bytes, file: str, loader: YamlLoader = FASTEST_LOADER) -
         for event in _events(text, loader):
             reader.take(event)
     except yaml.YAMLError as error:
+        mark = cast("yaml.Mark | None", getattr(error, "problem_mark", None))
+        if mark is not None and _is_tab(text, mark):
+            reader.refuse("a tab cannot indent or separate values in YAML; use spaces", mark)
         problem = cast("str", getattr(error, "problem", None) or str(error))
-        reader.refuse(f"not YAML: {problem}", cast("yaml.Mark | None", getattr(error, "problem_mark", None)))
+        reader.refuse(f"not YAML: {problem}", mark)
     if reader.root is None:
         reader.refuse("the file is empty", None)
     return reader.root
+
+
+def _is_tab(text: str, mark: yaml.Mark) -> bool:
+    lines = text.splitlines()
+    return mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t"
 
 
 _Events: TypeAlias = Iterator[yaml.Event]

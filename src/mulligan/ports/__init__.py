@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from mulligan.ports.claims import Claim, LockHolder, Locks
     from mulligan.ports.engine import Crew, Ended, Engine, StopRequest
     from mulligan.ports.pack_storage import Lease, Leases, PackDraft, PackStorage
-    from mulligan.ports.places import LeftLock, Neighbour, Neighbours, Pinned, Pins, PlanFolders
+    from mulligan.ports.places import (
+        Homes,
+        LeftLock,
+        Neighbour,
+        Neighbours,
+        ParkedCopies,
+        Pinned,
+        Pins,
+        PlanFolders,
+    )
     from mulligan.ports.storage import (
         Publication,
         Replacement,
@@ -26,7 +35,8 @@ if TYPE_CHECKING:
         StoredTrees,
         WorkingTree,
     )
-    from mulligan.ports.tool_host import Confinement, StepHost, Tool, Toolbox, ToolRequest
+    from mulligan.ports.streams import Streams
+    from mulligan.ports.tool_host import Confinement, RealPlaces, StepHost, Tool, Toolbox, ToolRequest
     from mulligan.ports.world import Clock, Ids, Observer, Unobserved
 
 __getattr__, __dir__, __all__ = lazy_exports(
@@ -36,10 +46,11 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "mulligan.ports.claims": "Claim LockHolder Locks",
         "mulligan.ports.engine": "Crew Ended Engine StopRequest",
         "mulligan.ports.pack_storage": "Lease Leases PackDraft PackStorage",
-        "mulligan.ports.places": "LeftLock Neighbour Neighbours Pinned Pins PlanFolders",
+        "mulligan.ports.places": "Homes LeftLock Neighbour Neighbours ParkedCopies Pinned Pins PlanFolders",
         "mulligan.ports.storage": "Publication Replacement SandboxKind SandboxKinds SandboxOrder "
         "SnapshotStore StoredTrees WorkingTree",
-        "mulligan.ports.tool_host": "Confinement StepHost Tool Toolbox ToolRequest",
+        "mulligan.ports.streams": "Streams",
+        "mulligan.ports.tool_host": "Confinement RealPlaces StepHost Tool Toolbox ToolRequest",
         "mulligan.ports.world": "Clock Ids Observer Unobserved",
     },
 )

@@ -24,6 +24,7 @@ class ApplyOrder(Struct, frozen=True, kw_only=True):
     files: Root  # merge(base, theirs, ours), stored
     changed: tuple[TreeDifference, ...]  # base -> theirs, of the files
     message: str | None  # of the commit; None: no commit
+    withdraws: str | None  # the commit of the apply that this takes back; None: it takes back none
     included: frozenset[str]  # paths in git directories that are taken over all the same
     at: datetime
 
@@ -35,3 +36,9 @@ class Composed(Struct, frozen=True, kw_only=True):
     commit: str | None  # that it will have checked out; None: no new one
     uncommitted: tuple[str, ...]  # changes that reach the working tree only, each with why
     notes: tuple[str, ...]  # what was made in the sandbox and is not carried over
+    branch: str | None = None  # that gets the commit, or moves back; None: neither
+    moved_back: str | None = None  # the commit that the branch moves back to; None: it does not
+    committed: tuple[str, ...] = ()  # paths that the commit changes
+    combined: tuple[
+        str, ...
+    ] = ()  # the commits of the sandbox that are not carried over one by one, newest first

@@ -40,7 +40,13 @@ class Locks(Protocol):
         """Return the current holder, if there is one."""
 
     def plans(self) -> Sequence[PlanId]:
-        """All plans that were ever worked on here."""
+        """All plans that were ever worked on here, but for those that are retired."""
+
+    def retire(self, plan_id: PlanId) -> None:
+        """Note that a plan, which the caller holds, is about to be forgotten; holding it again withdraws that."""
+
+    def forget(self, plan_id: PlanId) -> None:
+        """Remove what is kept of a retired plan that nobody holds; what was removed already is fine."""
 
     def take_over(self, plan_id: PlanId, children: Sequence[PlanId]) -> Sequence[PlanId]:
         """End the process that holds it, or stop the thread; return what was taken from a holder that lives on.
@@ -49,5 +55,11 @@ class Locks(Protocol):
         of its own that lasts begins after that. Children that were claimed apart stay with their holders.
         """
 
+    def wait_for(self, plan_id: PlanId, seconds: float) -> float | None:
+        """Wait until nobody holds it; return how long that took, or None where it took longer."""
+
     def ask_to_stop(self, plan_id: PlanId) -> None:
         """Ask the process or thread that holds it to stop, and wait until it has; PlanBusy when it does not."""
+
+    def was_asked_to_stop(self, plan_id: PlanId) -> bool:
+        """Return whether the one who holds it, or held it last, was asked to stop."""

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from mulligan.domain.text.ids import PlanId
+    from mulligan.ports.storage import WorkingTree
 
 
 class Neighbour(Struct, frozen=True, kw_only=True):
@@ -32,6 +33,22 @@ class Neighbours(Protocol):
 
     def hold(self, locations: Iterable[Path]) -> AbstractContextManager[None]:
         """Let none of them begin to work in place there meanwhile."""
+
+
+class Homes(Protocol):
+    """The homes of all projects of this user."""
+
+    def refuse_full(self, limit: int | None) -> None:
+        """Refuse new work with DiskLimitExceeded where they hold more bytes together; 0 or None: no limit."""
+
+    def fullness(self, limit: int | None) -> str | None:
+        """Say that they hold more bytes than that together; None where they do not."""
+
+    def abandoned(self) -> Sequence[Path]:
+        """Return those whose project folder is gone, or has another home."""
+
+    def clear_small_folder(self) -> Sequence[str]:
+        """Remove what the move of the home left in the project folder; return the files there that nothing uses."""
 
 
 class Pinned(Struct, frozen=True, kw_only=True):
@@ -62,6 +79,19 @@ class Pins(Protocol):
         """Remove the locks that killed processes of ours left in these repositories; name all others that are there."""
 
 
+class ParkedCopies(Protocol):
+    """Working copies of plans that are over, which the next plans on the same resources adopt."""
+
+    def all(self) -> Sequence[Path]:
+        """Return their folders."""
+
+    def trees(self) -> Sequence[WorkingTree]:
+        """Return them as the store knows them."""
+
+    def clear(self) -> bool:
+        """Remove all of them, but those that plans adopt meanwhile; return whether there were any."""
+
+
 class PlanFolders(Protocol):
     """Folders that were made for plans: their sandboxes, or what their tool calls were handed."""
 
@@ -76,6 +106,9 @@ class PlanFolders(Protocol):
 
     def remove(self, folder: Path) -> None:
         """Remove a folder with all that is in it, and the plan's own when that was the last."""
+
+    def remove_all(self, plan_id: PlanId) -> None:
+        """Remove everything that a plan has here; a plan without anything is fine."""
 
     def is_free(self, folder: Path) -> bool:
         """Return whether a folder of a plan is gone, and its place is free."""

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mulligan.domain.checkpoints.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
     from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
     from mulligan.domain.text.ids import CheckpointId, PlanId
-    from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference, TreeEntry
+    from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference, TreeEntry, TreeItem
     from mulligan.ports.apply_order import ApplyOrder, Composed
     from mulligan.ports.world import Observer
 
@@ -30,8 +30,10 @@ class WorkingTree(Struct, frozen=True, kw_only=True):
     path: Path
     cache_key: str  # names the stat cache of this tree; one tree, one key
     excluded: frozenset[str]  # paths inside it, relative, that are neither captured nor touched
+    patterns: tuple[str, ...] = ()  # of further such paths, as in .gitignore
     real: bool  # a user's own: what a restore writes there is durable before it replaces anything
     leaving: frozenset[str] = frozenset()  # excluded paths that will be gone by the time of a restore
+    only: tuple[str, ...] = ()  # paths that a restore may touch, with what is below them; empty: all of it
 
 
 class SandboxOrder(Struct, frozen=True, kw_only=True):
@@ -43,6 +45,7 @@ class SandboxOrder(Struct, frozen=True, kw_only=True):
     path: Path  # path of the working copy
     excluded: frozenset[str]  # paths inside it, relative, that belong to other resources of the plan
     include_ignored: bool  # git-checkout only: copy what git ignores too
+    patterns: tuple[str, ...] = ()  # of paths, as in .gitignore, that are copied but belong to no snapshot
 
 
 class Replacement(Struct, frozen=True, kw_only=True):
@@ -70,15 +73,25 @@ class StoredTrees(Protocol):
         What is found inside stays until it is read, and what is captured until its rows are committed.
         """
 
-    def difference(self, old: Root, new: Root) -> tuple[TreeDifference, ...]:
+    def difference(self, old: Root, new: Root, within: Sequence[str] = ()) -> tuple[TreeDifference, ...]:
         """Return the differences of two trees, path by path, sorted by bytes; equal folders are not opened.
 
         A folder is listed if it is new, gone, changed itself, or became empty or stopped being so; differences
-        below it are listed separately. mtimes do not count.
+        below it are listed separately. mtimes do not count. With `within` only those of these paths, of what is below
+        them, and of the folders around them are returned, and no other folders are opened.
         """
 
     def read(self, content: StoredContent) -> bytes:
         """The bytes of a file that a difference named, verified; SnapshotDamaged where they are not there."""
+
+    def pieces(self, content: StoredContent) -> Iterator[bytes]:
+        """Yield the bytes of such a file in pieces of bounded size, each verified."""
+
+    def item(self, root: Root, path: str) -> TreeEntry | None:
+        """Return what a tree has at a path ("." for the tree itself) or None; only folders on the way are read."""
+
+    def items(self, root: Root, path: str, *, recursive: bool) -> Sequence[TreeItem]:
+        """Return what a folder of a tree holds, in the order of names, with all below it if `recursive`."""
 
     def head(self, content: StoredContent, length: int) -> bytes:
         """The first bytes of such a file; costs as much as one piece of it."""
@@ -96,6 +109,9 @@ class SnapshotStore(StoredTrees, Protocol):
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         """Count what a capture would hold."""
+
+    def matched(self, tree: WorkingTree) -> tuple[str, ...]:
+        """Return the paths that the tree's patterns leave out, sorted; nothing below a folder that is one of them."""
 
     def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
         """Store the tree durably: when this returns, a power cut loses nothing of it.
@@ -116,6 +132,15 @@ class SnapshotStore(StoredTrees, Protocol):
         which a name came, went or changed get `at_ns`.
         """
 
+    def without(self, roots: Iterable[Root], paths: Sequence[str]) -> Mapping[Root, Root]:
+        """Store, durably, copies of trees without these paths, and return them; a tree that has none stays itself.
+
+        All mtimes stay, those of the folders around too.
+        """
+
+    def kept_contents(self, contents: Iterable[StoredContent]) -> Collection[StoredContent]:
+        """Return those of these contents that are in the store, whether something needs them or not."""
+
     def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
         """Return what a restore would do to the tree, path by path, sorted; touch nothing.
 
@@ -123,19 +148,32 @@ class SnapshotStore(StoredTrees, Protocol):
         """
 
     def restore(
-        self, snapshot: Snapshot, tree: WorkingTree, observer: Observer, known: Snapshot | None = None
+        self,
+        snapshot: Snapshot,
+        tree: WorkingTree,
+        observer: Observer,
+        known: Snapshot | None = None,
+        *,
+        spare: bool = False,
     ) -> tuple[PathChange, ...]:
         """Make the tree exactly what the snapshot holds, and say what was touched, sorted.
 
         In a real tree nothing is replaced or removed but what `known` holds there (None: what the restore itself
         finds first). TreeChanged where something else is there, at whatever instant it came: it stays, or is put
         back, and the tree may be in between. FileInUse, with nothing touched, where a program has a file open for
-        writing that would lose its name.
+        writing that would lose its name. With `spare`, paths that are the same in `known` and in the snapshot are
+        left alone, whatever is there now: others may be writing them all the time.
 
         All that is needed is read and verified first: a damaged snapshot is refused with nothing touched.
         The folder is made when it is missing. Only what differs is touched; untouched files keep inode and
         mtime. What the tree has that no snapshot can hold stays. Cut off anywhere, running it again
         completes it.
+        """
+
+    def reserve(self, sizes: Mapping[Path, int]) -> AbstractContextManager[None]:
+        """Keep bytes free on the disks of these places, for what follows the end of this; SystemFailed if too few.
+
+        Where a filesystem has no files without a name, it keeps none.
         """
 
     def replace_files(self, folder: Path, replacements: Sequence[Replacement]) -> None:
@@ -156,8 +194,17 @@ class SnapshotStore(StoredTrees, Protocol):
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         """Give what is wrong with each damaged snapshot; `quick` looks at presence and structure only."""
 
-    def sweep(self, live: Callable[[], Collection[Snapshot]], *, dry_run: bool, observer: Observer) -> Swept:
+    def sweep(
+        self,
+        live: Callable[[], Collection[Snapshot]],
+        *,
+        dry_run: bool,
+        observer: Observer,
+        thorough: bool = False,
+    ) -> Swept:
         """Delete what no live snapshot needs, while others capture and restore; a dry run only counts.
+
+        Packs with little garbage stay as they are; if `thorough`, every one of them is written again without it.
 
         `live` returns all snapshots that rows name at the time of the call. It is called several times: objects that
         a capture found in the store and reused meanwhile are not deleted. A snapshot whose folders cannot be read is
@@ -170,6 +217,19 @@ class SnapshotStore(StoredTrees, Protocol):
 
     def clear_leftovers(self, trees: Iterable[WorkingTree], *, dry_run: bool) -> Leftovers:
         """Remove what killed processes left behind, and what is remembered of other trees than these."""
+
+    def mark_new(self, tree: WorkingTree) -> None:
+        """Remember a tree as the restore that has just made it left it, beside what later looks learn of it."""
+
+    def move_mark(self, old: WorkingTree, new: WorkingTree) -> bool:
+        """Let that follow a tree to another place; return False where nothing is remembered: the tree is too small."""
+
+    def adopt(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> bool:
+        """Make a tree of ours that another plan worked in exactly what a new one of this snapshot would be.
+
+        Only what is as `mark_new` found it is kept, and all else written again, whatever it holds. Return False where
+        something is in the tree, or is done to it, that this cannot set right: remove it then.
+        """
 
     def forget_tree(self, tree: WorkingTree) -> None:
         """Drop what is remembered of a tree that is no more."""
@@ -202,6 +262,12 @@ class SandboxKind(Protocol):
         With `others_at_work`, processes that no step ends may be writing.
         """
 
+    def lenders(self, sandbox: Sandbox) -> Sequence[tuple[str, str]]:
+        """Return the folders that it borrows from, each with a second place at which it looks for the same.
+
+        Something else may take the place of the real resource, with all folders in it.
+        """
+
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         """Store the working copy durably."""
 
@@ -211,10 +277,21 @@ class SandboxKind(Protocol):
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
         """Publish all of them again, oldest first, if one cannot be found; return the names they have then."""
 
+    def borrow_again(self, sandbox: Sandbox) -> None:
+        """Keep what a working copy that was made again borrows from the real thing, as `create` does."""
+
     def lacking(
         self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         """Give what snapshots of it need, is not in the store, and is gone: objects that a git directory borrows."""
+
+    def holding(
+        self, snapshots: Iterable[Snapshot], contents: Iterable[StoredContent]
+    ) -> Collection[Snapshot]:
+        """Return the snapshots that hold one of these contents elsewhere than as a file: among git's own objects."""
+
+    def pin_again(self, sandbox: Sandbox, snapshots: Iterable[Snapshot]) -> None:
+        """Pin what snapshots need of a real repository from elsewhere that has it, such as a clone."""
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Take back what was published of all checkpoints but those kept, after their rows are gone."""
@@ -228,12 +305,35 @@ class SandboxKind(Protocol):
         """
 
     def restore(
-        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+        self,
+        sandbox: Sandbox,
+        snapshot: Snapshot,
+        observer: Observer,
+        known: Snapshot | None = None,
+        *,
+        spare: bool = False,
     ) -> tuple[PathChange, ...]:
         """Make the working copy exactly what the snapshot holds; idempotent.
 
         In a real thing only what `known` holds is replaced: ChangedMeanwhile where others were there, whose work
-        stays. None: what the restore itself finds may be replaced.
+        stays. None: what the restore itself finds may be replaced. With `spare`, files of a real folder that are the
+        same in both are left alone, whatever they hold now.
+        """
+
+    def carry_over(self, source: Path, sandbox: Sandbox) -> None:
+        """Copy into the working copy, from another one or from the real thing, what belongs to no snapshot of it."""
+
+    def restore_paths(
+        self,
+        sandbox: Sandbox,
+        snapshot: Snapshot,
+        paths: Sequence[str],
+        observer: Observer,
+        known: Snapshot | None = None,
+    ) -> tuple[PathChange, ...]:
+        """As `restore`, for these paths of the files alone; all else is left as it is, whatever the snapshot holds.
+
+        A database is restored as a whole. The git directory of a checkout is not touched.
         """
 
     def recover(self, sandbox: Sandbox) -> tuple[str, ...]:
@@ -261,8 +361,23 @@ class SandboxKind(Protocol):
     ) -> tuple[tuple[Root, ...], Sequence[str]]:
         """Return the non-file roots after undoing `written`, and the paths left alone because others changed them."""
 
+    def committed(self, real: Sandbox, before: Snapshot, after: Snapshot) -> Collection[str] | None:
+        """Return the paths that commits between two snapshots changed, and that are now as committed.
+
+        None: no commit was made, and no other one checked out, or the resource has no commits.
+        """
+
     def trees(self, sandbox: Sandbox) -> Sequence[WorkingTree]:
         """The trees that are captured and restored for it: the working copy's, and the real thing's."""
+
+    def branch_of(self, real: Sandbox) -> str | None:
+        """Return the branch that a real checkout is on; None: it is on none, or the resource has no branches."""
+
+    def branch_in(self, snapshot: Snapshot) -> str | None:
+        """Return the branch that a snapshot of a real checkout has checked out; None as for `branch_of`."""
+
+    def move_between(self, one: Snapshot, other: Snapshot) -> str:
+        """Describe how a real checkout moves from one snapshot to another: branch or commit; empty: it does not."""
 
     def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
         """Refuse a real resource, given as an in-place sandbox, that cannot take changes in its current state."""
@@ -275,6 +390,9 @@ class SandboxKind(Protocol):
 
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder."""
+
+    def park(self, sandbox: Sandbox) -> None:
+        """Remove the sandbox of a plan that is over, but keep a large working copy for the next plan to adopt."""
 
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy; one that is gone already is fine."""

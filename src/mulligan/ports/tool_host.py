@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
     from mulligan.domain.plans.decision import Choice
     from mulligan.domain.plans.tool import ToolDeclaration, ToolResult
+    from mulligan.domain.resources.appearance import Appearance
     from mulligan.domain.resources.bounds import Bounds
     from mulligan.domain.resources.resource import Sandbox
     from mulligan.domain.text.ids import CallId, DecisionId, GroupId, PlanId
     from mulligan.domain.text.json_value import Json, JsonObject
+    from mulligan.ports.streams import Streams
 
 
 class StepHost(Protocol):
@@ -61,6 +63,10 @@ class ToolRequest(Struct, frozen=True, kw_only=True):
     large_values: Mapping[str, str]  # …_FILE -> content that no variable can hold: the variable names a file
     timeout: float | None  # seconds
     bounds: Bounds | None  # what the tool's processes may write; None: whatever the user may
+    appearance: Appearance | None  # where they see the sandboxes; None: at the sandboxes' own paths
+    streams: Streams | None = (
+        None  # what its command is attached to; None: it has no input, and is shown live
+    )
 
 
 class Tool(Protocol):
@@ -109,8 +115,36 @@ class Confinement(Protocol):
     def opens_home(self, path: str) -> bool:
         """Return whether write access to everything at the path includes mulligan's own files."""
 
-    def bounds(self, plan_id: PlanId, sandboxes: Sequence[Sandbox], besides: Sequence[str]) -> Bounds:
-        """Return what tools of the plan may write: its sandboxes, temporary folders, device nodes, and `besides`."""
+    def opens_project(self, path: str) -> bool:
+        """Return whether write access to everything at the path includes the whole project folder."""
+
+    def bounds(
+        self,
+        plan_id: PlanId,
+        sandboxes: Sequence[Sandbox],
+        besides: Sequence[str],
+        appearance: Appearance | None,
+    ) -> Bounds:
+        """Return what tools of the plan may write: its sandboxes, temporary folders, device nodes, and `besides`.
+
+        Paths are those that processes of the appearance see.
+        """
 
     def stopped(self, complaint: str, folder: Path, bounds: Bounds) -> str | None:
         """The path out of bounds that what a tool printed complains of; None where it is of something else."""
+
+
+class RealPlaces(Protocol):
+    """Shows the processes of tools their sandboxes in the places of the real resources."""
+
+    def lacking(self) -> str | None:
+        """Return why this system cannot; None where it can."""
+
+    def show(self, sandboxes: Sequence[Sandbox], lenders: Sequence[tuple[str, str]]) -> Appearance:
+        """Return where processes of a plan see its sandboxes, once that was tried; RealPathImpossible if it failed.
+
+        `lenders` are folders that sandboxes borrow from, each with a second place at which they look for it.
+        """
+
+    def ways_back(self, sandboxes: Sequence[Sandbox]) -> Sequence[str]:
+        """Return what leads processes of sandboxes to the real resources, in words; a quick look."""

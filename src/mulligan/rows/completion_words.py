@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from mulligan.domain.plans.plan import State
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import as_id_prefix
+from mulligan.rows.tables.plan_rows import IDLE
 
 if TYPE_CHECKING:
     from mulligan.rows.sql_connection import SqlConnection
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
 Word: TypeAlias = tuple[str, str]  # what can be typed, and what it is
 
 _MOST = 300  # a longer list helps nobody
+_NEWEST = 20  # entries of the timeline
 _NAMESAKES = 10  # plans whose labels are offered where several have the name that was typed
-_ENDED = (State.APPLIED, State.CANCELLED)
-_PLANS = "SELECT plan_id, handle, phase, state FROM plans ORDER BY ordinal DESC LIMIT ?"
+_PLANS = f"""
+SELECT plan_id, handle, parent_plan_id, phase, state, ({IDLE}) AS idle FROM plans ORDER BY ordinal DESC LIMIT ?
+"""  # noqa: S608 - our own text
 _LATEST = "SELECT plan_id FROM plans WHERE parent_plan_id IS NULL ORDER BY ordinal DESC LIMIT 1"
 _CALLED = "SELECT plan_id FROM plans WHERE handle = ? AND handle <> ''"
 _NAMED = "SELECT plan_id FROM plans WHERE name = ? OR plan_id LIKE ? ORDER BY ordinal DESC LIMIT ?"
@@ -28,15 +32,42 @@ SELECT label, MIN(step_index) AS step_index FROM checkpoint_groups
 WHERE label IS NOT NULL AND superseded = 0 AND (CAST(? AS TEXT) IS NULL OR plan_id = ?)
 GROUP BY label HAVING COUNT(*) = 1 ORDER BY MAX(seq) DESC
 """
+_GROUPS = """
+SELECT p.handle, g.number, g.checkpoint_type, g.label, g.step_index
+FROM checkpoint_groups AS g JOIN plans AS p ON p.plan_id = g.plan_id
+WHERE g.plan_id = ? AND g.superseded = 0 AND g.checkpoint_type <> 'pre_apply' ORDER BY g.seq DESC LIMIT ?
+"""
 _CHECKPOINTS = """
 SELECT checkpoint_id, checkpoint_type, resource, step_index FROM checkpoints
-WHERE (CAST(? AS TEXT) IS NULL OR plan_id = ?) ORDER BY checkpoint_id DESC LIMIT ?
+WHERE checkpoint_id LIKE ? ORDER BY checkpoint_id DESC LIMIT ?
 """
 _DECISIONS = """
-SELECT decision_id, question, chosen FROM decisions WHERE superseded = 0 ORDER BY decision_id DESC LIMIT ?
+SELECT p.handle, d.decision_id, d.question, d.chosen,
+    (SELECT COUNT(*) FROM decisions AS e WHERE e.plan_id = d.plan_id AND e.seq <= d.seq) AS number
+FROM decisions AS d JOIN plans AS p ON p.plan_id = d.plan_id
+WHERE d.superseded = 0 AND p.state NOT IN ('applied', 'cancelled') ORDER BY d.decision_id DESC LIMIT ?
 """
-_CORRECTIONS = "SELECT correction_id, attempt, guidance FROM corrections ORDER BY correction_id DESC LIMIT ?"
+_CORRECTIONS = """
+SELECT p.handle, c.correction_id, c.attempt, c.guidance,
+    (SELECT COUNT(*) FROM corrections AS e WHERE e.plan_id = c.plan_id AND e.attempt <= c.attempt) AS number
+FROM corrections AS c JOIN plans AS p ON p.plan_id = c.plan_id ORDER BY c.correction_id DESC LIMIT ?
+"""
+_ENTRIES = """
+SELECT e.number, e.kind, e.title, p.handle FROM entries AS e JOIN plans AS p ON p.plan_id = e.plan_id
+WHERE e.superseded = 0 AND e.undone = 0 ORDER BY e.number DESC LIMIT ?
+"""
+_FAILURE = "SELECT failure_json FROM plans WHERE plan_id = ? AND failure_json IS NOT NULL"
 _CONFLICTS = "SELECT conflicts_json FROM plans WHERE plan_id = ?"
+
+
+class NumberedGroup(Struct, frozen=True, kw_only=True):
+    """A checkpoint group that can be named by its number."""
+
+    handle: str  # of its plan
+    number: int
+    type: CheckpointType
+    step_index: int
+    label: str | None
 
 
 class KnownWords(Struct, frozen=True, eq=False):
@@ -44,41 +75,81 @@ class KnownWords(Struct, frozen=True, eq=False):
 
     db: SqlConnection
 
-    def plans(self, typed: str, *, ended: bool) -> Iterator[Word]:
-        """Handles; ids too where something is typed that may be one."""
-        yield "latest", "the newest plan"
+    def plans(
+        self, typed: str, states: Collection[tuple[str, str]] | None, *, idle: bool = True
+    ) -> Iterator[Word]:
+        """Handles of plans in these states; without states of all, children and cancelled ones once one is typed.
+
+        Without `idle`, plans that finished without any change are left out. Ids are offered where something is typed
+        that may be one.
+        """
+        if states is None:
+            yield "latest", "the newest plan"
+        id_typed = as_id_prefix(typed) is not None
         for row in self.db.rows(_PLANS, (_MOST,)):
-            if not ended and row["state"] in _ENDED:
+            state = row["phase"], row["state"]
+            if states is not None and (row["parent_plan_id"] or state not in states):
                 continue
-            about = f"{row['phase']}/{row['state']}"
+            if row["idle"] and not idle:
+                continue
+            if not typed and (row["parent_plan_id"] or row["state"] == State.CANCELLED):
+                continue
+            about = "/".join(state)
             yield row["handle"], about
-            if typed:
+            if id_typed:
                 yield row["plan_id"], f"{row['handle']}, {about}"
 
-    def checkpoints(self, plan: str | None, typed: str) -> Iterator[Word]:
-        """Labels and the two words, of the plans that are called so or of all; ids where one may be typed."""
-        plans = [None] if plan is None else self._plan_ids(plan)
+    def entries(self) -> Iterator[Word]:
+        """The numbers of the newest entries of the timeline that still count, the newest first."""
+        for row in self.db.rows(_ENTRIES, (_NEWEST,)):
+            yield str(row["number"]), f"{row['kind']} {row['title']} ({row['handle']})"
+
+    def labels(self, plan: str | None) -> Iterator[Word]:
+        """Labels and the two words, of the plans that are called so or of all."""
         yield "latest", "the newest checkpoint"
         yield "first", "the oldest checkpoint"
         steps: dict[str, int] = {}
-        for plan_id in plans:
+        for plan_id in [None] if plan is None else self._plan_ids(plan):
             for row in self.db.rows(_LABELS, (plan_id, plan_id)):
                 steps.setdefault(row["label"], row["step_index"])
-        yield from ((label, f"at step {step}") for label, step in steps.items())
-        for plan_id in plans if typed else ():
-            for row in self.db.rows(_CHECKPOINTS, (plan_id, plan_id, _MOST)):
-                kind = f"{row['checkpoint_type']} of {row['resource']}"
-                yield row["checkpoint_id"], f"{kind} at step {row['step_index']}"
+        yield from (
+            (label, f"after step {step}" if step else "at the start") for label, step in steps.items()
+        )
 
-    def decisions(self) -> Iterator[Word]:
-        """Live decisions."""
+    def groups(self, plan: str) -> Iterator[NumberedGroup]:
+        """The live groups of a plan that its number names, the newest first."""
+        for plan_id in self._plan_ids(plan)[:1]:
+            for row in self.db.rows(_GROUPS, (plan_id, _MOST)):
+                yield NumberedGroup(
+                    handle=row["handle"],
+                    number=row["number"],
+                    type=CheckpointType(row["checkpoint_type"]),
+                    step_index=row["step_index"],
+                    label=row["label"],
+                )
+
+    def checkpoint_ids(self, typed: str) -> Iterator[Word]:
+        """The ids of checkpoints that begin so."""
+        prefix = as_id_prefix(typed)
+        for row in self.db.rows(_CHECKPOINTS, (f"{prefix}%", _MOST)) if prefix else ():
+            kind = f"{row['checkpoint_type']} of {row['resource']}"
+            yield row["checkpoint_id"], f"{kind} at step {row['step_index']}"
+
+    def decisions(self, typed: str) -> Iterator[Word]:
+        """Live decisions of plans that are not over."""
         for row in self.db.rows(_DECISIONS, (_MOST,)):
-            yield row["decision_id"], f"{row['question']} {row['chosen']}"
+            about = f"{row['question']} {row['chosen']}"
+            yield f"{row['handle']}/d{row['number']}", about
+            if as_id_prefix(typed):
+                yield row["decision_id"], about
 
-    def corrections(self) -> Iterator[Word]:
+    def corrections(self, typed: str) -> Iterator[Word]:
         """Corrections."""
         for row in self.db.rows(_CORRECTIONS, (_MOST,)):
-            yield row["correction_id"], f"attempt {row['attempt']}: {row['guidance']}"
+            about = f"attempt {row['attempt']}: {row['guidance']}"
+            yield f"{row['handle']}/c{row['number']}", about
+            if as_id_prefix(typed):
+                yield row["correction_id"], about
 
     def conflicts(self, plan: str) -> Iterator[Word]:
         """The paths in which a plan has conflicts."""
@@ -86,6 +157,14 @@ class KnownWords(Struct, frozen=True, eq=False):
             for row in self.db.rows(_CONFLICTS, (plan_id,)):
                 for conflict in json.loads(row["conflicts_json"]):
                     yield conflict["path"], conflict["reason"]
+
+    def alternatives(self, plan: str) -> Iterator[Word]:
+        """The answers to the question that a plan waits with."""
+        for plan_id in self._plan_ids(plan)[:1]:
+            for row in self.db.rows(_FAILURE, (plan_id,)):
+                question = json.loads(row["failure_json"]).get("question")
+                for word in question["alternatives"] if question else ():
+                    yield word, question["question"]
 
     def _plan_ids(self, word: str) -> list[str]:
         """The plans that a word may mean, the newest first."""

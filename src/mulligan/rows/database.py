@@ -7,12 +7,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mulligan.errors import PlanTakenOver
+from mulligan.rows.place_codec import ABSOLUTE
 from mulligan.rows.transaction import Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from pathlib import Path
 
     from mulligan.ports import Claim
+    from mulligan.rows.place_codec import Places
     from mulligan.rows.sql_connection import SqlConnection
 
 _FENCE = "SELECT fence FROM plans WHERE plan_id = ?"
@@ -21,22 +24,24 @@ _FENCE = "SELECT fence FROM plans WHERE plan_id = ?"
 class Database:
     """Plans and checkpoints behind one connection, opened when it is first needed; used by one thread at a time."""
 
-    def __init__(self, connect: Callable[[], SqlConnection]) -> None:
+    def __init__(self, connect: Callable[[], SqlConnection], places: Places = ABSOLUTE) -> None:
+        """Take a way to connect, and the folders that paths in rows are relative to."""
         self._connect = connect
+        self._places = places
 
     @contextmanager
     def reading(self) -> Generator[Transaction]:
         """Read one consistent state, without waiting for a writer."""
         connection = self._connection  # once: `close` in another thread must not exchange it in between
         with connection.transaction(write=False):
-            yield Transaction(connection)
+            yield Transaction(connection, self._places)
 
     @contextmanager
     def writing(self) -> Generator[Transaction]:
         """Write without a claim: to create a plan, or to claim one."""
         connection = self._connection
         with connection.transaction(write=True):
-            yield Transaction(connection)
+            yield Transaction(connection, self._places)
 
     @contextmanager
     def writing_as(self, claim: Claim) -> Generator[Transaction]:
@@ -46,7 +51,7 @@ class Database:
             row = connection.row(_FENCE, (claim.plan_id,))
             if row is None or row["fence"] != claim.fence:
                 raise PlanTakenOver(plan_id=claim.plan_id)
-            yield Transaction(connection)
+            yield Transaction(connection, self._places)
 
     def changes(self) -> int:
         """Return a number that is different after others have recorded something; it is cheap to ask for."""
@@ -58,6 +63,10 @@ class Database:
         The caller deletes next what no row names, while no process that could write such a row is alive.
         """
         self._connection.settle()
+
+    def copy_to(self, target: Path) -> None:
+        """Write a consistent copy of the database into a file."""
+        self._connection.copy_to(target)
 
     def problems(self) -> list[str]:
         """List what is wrong with the rows as they are stored; DatabaseUnusable where they cannot be read."""

@@ -3,7 +3,7 @@
 import json
 from typing import Any, cast
 
-from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.decision import Choice, Question
 from mulligan.domain.plans.plan import OnFailure, PlanDefinition, RollbackPolicy
 from mulligan.domain.plans.step import (
     Action,
@@ -22,10 +22,10 @@ from mulligan.rows.columns import json_text
 
 def definition_to_text(definition: PlanDefinition) -> str:
     """Write a definition so that `definition_from_text` returns an equal one."""
-    session: JsonObject = {"session": True} if definition.session else {}
+    marks = ("command", "session")
     return json_text(
         {
-            **session,
+            **{mark: True for mark in marks if getattr(definition, mark)},
             "name": definition.name,
             "description": definition.description,
             "resources": [_resource(r) for r in definition.resources],
@@ -54,6 +54,7 @@ def definition_from_text(text: str) -> PlanDefinition:
         rollback_policy=RollbackPolicy(**policy),
         variables=document["variables"],
         steps=tuple(_read_step(s) for s in document["steps"]),
+        command=document.get("command", False),
         session=document.get("session", False),
     )
 
@@ -83,6 +84,10 @@ def _read_resource(document: dict[str, Any]) -> Resource:
 
 def _step(step: Step) -> JsonObject:
     appended: JsonObject = {"appended": step.appended} if step.appended else {}
+    if step.added is not None:
+        appended["added"] = step.added
+    if step.keep:
+        appended["keep"] = True
     own: JsonObject = {
         "name": step.name,
         "label": step.label,
@@ -105,6 +110,8 @@ def _action(action: Action) -> JsonObject:
                     "rationale": action.rationale,
                 }
             }
+        case Question():
+            return {"decision": action.to_json()}
         case Subplans():
             return {
                 "subplans": {
@@ -142,6 +149,8 @@ def _read_step(document: dict[str, Any]) -> Step:
         timeout=document["timeout"],
         retries=document["retries"],
         appended=document.get("appended"),
+        added=document.get("added"),
+        keep=document.get("keep", False),
     )
 
 
@@ -150,7 +159,7 @@ def _read_action(document: dict[str, Any]) -> Action:
         return ToolUse(tool=document["tool"], resource=document["resource"], args=document["args"])
     if choice := document.get("decision"):
         choice["alternatives"] = tuple(choice["alternatives"])
-        return Choice(**choice)
+        return Choice(**choice) if "chosen" in choice else Question(**choice)
     if subplans := document.get("subplans"):
         return Subplans(
             mode=SubplanMode(subplans["mode"]),

@@ -6,11 +6,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from mulligan.domain.text.ids import as_id_prefix
+from mulligan.rows.place_codec import ABSOLUTE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mulligan.errors import MulliganError
+    from mulligan.rows.place_codec import Places
     from mulligan.rows.sql_connection import Row, SqlConnection, Value
 
 
@@ -30,8 +32,10 @@ def _change(table: str, columns: tuple[str, ...], key: tuple[str, ...]) -> str:
 class RowRepository:
     """Rows of one kind, reached through the open transaction of a connection."""
 
-    def __init__(self, connection: SqlConnection) -> None:
+    def __init__(self, connection: SqlConnection, places: Places = ABSOLUTE) -> None:
+        """Take the connection, and the folders that paths in its rows are relative to."""
         self._db = connection
+        self._places = places
 
     def _insert(self, table: str, columns: Mapping[str, Value]) -> None:
         self._db.execute(_insertion(table, *columns), tuple(columns.values()))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
     from typing import Any, TypeAlias
 
     Value: TypeAlias = str | int | float | None
@@ -51,6 +52,9 @@ class SqlConnection(Protocol):
 
     def settle(self) -> None:
         """Make what a killed process was committing either visible to all readers or gone for good."""
+
+    def copy_to(self, target: Path) -> None:
+        """Write a consistent copy of the database into a file."""
 
     def problems(self) -> list[str]:
         """List what the database itself finds wrong: broken storage, lost references, values of a wrong type."""

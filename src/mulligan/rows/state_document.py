@@ -96,6 +96,7 @@ def state_from_text(connection: SqlConnection, plan_id: PlanId, text: str) -> Pl
         decisions=tuple(cast("list[JsonObject]", document["decisions"])),
         merged=tuple(cast("list[str]", document.get("merged", []))),
         steps=tuple(cast("list[str]", document.get("steps", []))),
+        taken=tuple(cast("list[str]", document.get("taken", []))),
     )
 
 

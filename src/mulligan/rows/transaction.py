@@ -13,9 +13,12 @@ from mulligan.rows.tables.sandbox_rows import SandboxRepository
 from mulligan.rows.tables.step_rows import DecisionRepository, StepRepository, ToolCallRepository
 
 if TYPE_CHECKING:
+    from mulligan.rows.place_codec import Places
     from mulligan.rows.sql_connection import SqlConnection
     from mulligan.rows.tables.child_rows import ChildRepository
     from mulligan.rows.tables.correction_rows import CorrectionRepository
+    from mulligan.rows.tables.entry_rows import EntryRepository
+    from mulligan.rows.tables.handle_rows import HandleRepository
     from mulligan.rows.tables.history_rows import EventRepository, HistoryRepository, IntentRepository
     from mulligan.rows.tables.real_change_rows import RealChangeRepository
 
@@ -23,14 +26,15 @@ if TYPE_CHECKING:
 class Transaction:
     """All rows in one transaction: committed when the block ends, rolled back when it raises."""
 
-    def __init__(self, connection: SqlConnection) -> None:
+    def __init__(self, connection: SqlConnection, places: Places) -> None:
         self._db = connection
+        self._places = places
         self.plans = PlanRepository(connection)
         self.steps = StepRepository(connection)
         self.tool_calls = ToolCallRepository(connection)
         self.decisions = DecisionRepository(connection)
-        self.checkpoints = CheckpointRepository(connection)
-        self.sandboxes = SandboxRepository(connection)
+        self.checkpoints = CheckpointRepository(connection, places)
+        self.sandboxes = SandboxRepository(connection, places)
 
     @property
     def corrections(self) -> CorrectionRepository:
@@ -38,6 +42,13 @@ class Transaction:
         from mulligan.rows.tables.correction_rows import CorrectionRepository
 
         return CorrectionRepository(self._db)
+
+    @property
+    def handles(self) -> HandleRepository:
+        """Words for ids."""
+        from mulligan.rows.tables.handle_rows import HandleRepository
+
+        return HandleRepository(self._db)
 
     @property
     def children(self) -> ChildRepository:
@@ -58,7 +69,14 @@ class Transaction:
         """Work that was begun and is not finished."""
         from mulligan.rows.tables.history_rows import IntentRepository
 
-        return IntentRepository(self._db)
+        return IntentRepository(self._db, self._places)
+
+    @property
+    def entries(self) -> EntryRepository:
+        """The timeline of the folder."""
+        from mulligan.rows.tables.entry_rows import EntryRepository
+
+        return EntryRepository(self._db)
 
     @property
     def events(self) -> EventRepository:
@@ -72,4 +90,4 @@ class Transaction:
         """Changes to real resources."""
         from mulligan.rows.tables.real_change_rows import RealChangeRepository
 
-        return RealChangeRepository(self._db)
+        return RealChangeRepository(self._db, self._places)

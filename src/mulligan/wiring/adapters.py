@@ -8,24 +8,29 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from mulligan.adapters import project_home as home
 from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.domain.resources.resource import Resource, type_of_folder
 from mulligan.errors import DatabaseUnusable
 from mulligan.ports import StopRequest
+from mulligan.rows.place_codec import Places
 from mulligan.wiring.database_place import SQLITE, database_at, database_in, reader_of
 from mulligan.wiring.layered_settings import LayeredSettings
 from mulligan.wiring.system_clock import SystemClock, UlidSource
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mulligan.adapters.homes.home_census import HomeCensus
+    from mulligan.adapters.homes.home_search import ProjectPlace
     from mulligan.adapters.other_projects import LocalNeighbours
     from mulligan.adapters.sandboxes.kind_registry import LocalSandboxKinds
+    from mulligan.adapters.sandboxes.parked_trees import ParkedTrees
     from mulligan.adapters.sandboxes.plan_folders import LocalPlanFolders, LocalRepositoryFolders
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
     from mulligan.config import Entry
-    from mulligan.ports import Confinement, Pins
+    from mulligan.ports import Confinement, Pins, RealPlaces
     from mulligan.rows.database import Database
     from mulligan.rows.sql_connection import SqlConnection
     from mulligan.wiring.sandbox_kinds import ProjectSandboxes
@@ -34,28 +39,45 @@ if TYPE_CHECKING:
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - tools may write them, we do not
 
 
+def _nothing() -> None:
+    """Do nothing: the home is there."""
+
+
 class Adapters:
     """Settings, database, store, sandboxes, tools and locks of one project."""
 
-    def __init__(self, *, folder: Path, around: Surroundings, stop: StopRequest | None) -> None:
-        """Open nothing yet. Other threads ask work here to `stop`; None: nobody can."""
+    def __init__(
+        self,
+        *,
+        place: ProjectPlace,
+        around: Surroundings,
+        stop: StopRequest | None,
+        prepare: Callable[[], None] = _nothing,
+    ) -> None:
+        """Open nothing yet. Other threads ask work here to `stop`; None: nobody can.
+
+        `prepare` is called before the database is opened: a home that is yet to be made is made then, and not before.
+        """
+        self.prepare = prepare
         self._asked = stop
         self.stop = stop or StopRequest()
-        self.project = folder
-        self.home = folder / home.NAME
+        self.place = place
+        self.project = place.folder
+        self.home = place.home
+        self.places = Places(home=str(place.home), project=str(place.folder))
         self.sandbox_home = self.home / "sandboxes"
         self._scratch = self.home / "scratch"
         self.settings_file = self.home / "config.toml"
         self.around = around
         self.clock = SystemClock()
         self.ids = UlidSource()
-        self.settings = LayeredSettings(around=around, project_file=self.settings_file)
+        self.settings = LayeredSettings(around=around, project_file=self.settings_file, folder=place.folder)
         self.locks = FilePlanLocks(folder=self.home / "locks", clock=self.clock, stop=stop)
 
     @cached_property
     def database_path(self) -> Path:
         """The file of the database."""
-        return database_in(self.home, self.settings.of_project())
+        return database_in(self.project, self.home, self.settings.of_project())
 
     @cached_property
     def database(self) -> Database:
@@ -71,7 +93,7 @@ class Adapters:
                 reason="it is empty or missing, but the store beside it holds snapshots",
                 hint=f"put the database back; to start from scratch instead, move {self.home} away",
             )
-        return database_at(self.database_path)
+        return database_at(self.database_path, self.places, self.prepare)
 
     def close(self) -> None:
         """Give the database back, if it was opened."""
@@ -81,9 +103,11 @@ class Adapters:
     @property
     def default_resource(self) -> Resource:
         """The resource of a plan without `resources:`: the project folder."""
+        from mulligan.adapters.sandboxes.suitability import has_marker  # here: few commands make a plan
+
         return Resource(
             name="workspace",
-            type=type_of_folder(lambda name: (self.project / name).exists()),
+            type=type_of_folder(lambda name: has_marker(self.project, name)),
             location=".",
             strategy=None,
             from_revision=None,
@@ -124,15 +148,45 @@ class Adapters:
         )
 
     @cached_property
+    def real_places(self) -> RealPlaces:
+        """Shows tools their sandboxes in the places of the real resources."""
+        from mulligan.adapters.tools.process.real_places import MountedPlaces
+
+        return MountedPlaces(
+            find_launchers=lambda: self.toolbox.built_in.launchers,
+            home=self.home,
+            sandbox_home=self.sandbox_home,
+            scratch=self._scratch,
+        )
+
+    @cached_property
     def neighbours(self) -> LocalNeighbours:
         """Other projects of the user."""
+        from mulligan.adapters.homes.home_search import place_of
         from mulligan.adapters.other_projects import LocalNeighbours
+        from mulligan.wiring.surroundings import index_of
 
-        def read(project: Path) -> SqlConnection | None:
-            database = Adapters(folder=project, around=self.around, stop=None).database_path
-            return reader_of(database, mode="ro", patience=10.0) if database.is_file() else None
+        index = index_of(self.around)
 
-        return LocalNeighbours(project=self.project, read=read)
+        def home_of(project: Path) -> Path | None:
+            place = place_of(project, index)
+            return place.home if place is not None else None
+
+        def read(project: Path) -> tuple[SqlConnection, Places] | None:
+            place = place_of(project, index)
+            other = Adapters(place=place, around=self.around, stop=None) if place is not None else None
+            if other is None or not other.database_path.is_file():
+                return None
+            return reader_of(other.database_path, mode="ro", patience=10.0), other.places
+
+        return LocalNeighbours(project=self.project, home_of=home_of, read=read)
+
+    @cached_property
+    def homes(self) -> HomeCensus:
+        """The homes of all projects of the user."""
+        from mulligan.wiring.home_wiring import home_census
+
+        return home_census(self.around, self.place)
 
     @cached_property
     def trees(self) -> PackedTrees:
@@ -153,12 +207,22 @@ class Adapters:
         """The kinds of sandboxes, and the repositories that git checkouts share."""
         from mulligan.wiring.sandbox_kinds import ProjectSandboxes
 
-        return ProjectSandboxes(store=self.store, project_home=self.home, around=self.around)
+        return ProjectSandboxes(
+            store=self.store,
+            place=self.place,
+            around=self.around,
+            pool=lambda: self.settings.of_project().pool,
+        )
 
     @property
     def kinds(self) -> LocalSandboxKinds:
         """The kinds of sandboxes."""
         return self.sandbox_kinds.kinds
+
+    @property
+    def parked(self) -> ParkedTrees:
+        """Working copies of plans that are over."""
+        return self.sandbox_kinds.parked
 
     @property
     def user_pins(self) -> Pins:

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 from mulligan.errors import Advice, NextStep, NotBuiltYet, SettingInvalid
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Literal
 
     from mulligan.config import Settings
     from mulligan.rows.database import Database
+    from mulligan.rows.place_codec import Places
     from mulligan.rows.sql_connection import SqlConnection
 
 SQLITE = "sqlite:///"
 
 
-def database_in(home: Path, settings: Settings) -> Path:
-    """The file of the database: that of the project home, unless the settings name another."""
+def database_in(folder: Path, home: Path, settings: Settings) -> Path:
+    """The file of the database: that of the project home, unless the settings name another, relative to the folder."""
     url = settings.database_url
     if url is None:
         return home / "mulligan.db"
@@ -32,14 +34,22 @@ def database_in(home: Path, settings: Settings) -> Path:
     path = url.removeprefix(SQLITE)
     if not path:
         raise SettingInvalid(key="core.database.url", reason="names no file", allowed="sqlite:///PATH")
-    return home.parent / path
+    return folder / path
 
 
-def database_at(path: Path) -> Database:
-    """Return the database in that file, which is opened when it is first needed."""
-    from mulligan.adapters.db.database_file import sqlite_database
+def database_at(path: Path, places: Places, prepare: Callable[[], None]) -> Database:
+    """Return the database in that file, opened when it is first needed, after `prepare`.
 
-    return sqlite_database(path)
+    Paths in its rows are relative to the places.
+    """
+    from mulligan.adapters.db.database_file import open_sqlite
+    from mulligan.rows.database import Database
+
+    def connect() -> SqlConnection:
+        prepare()
+        return open_sqlite(path)
+
+    return Database(connect, places)
 
 
 def reader_of(path: Path, *, mode: Literal["ro", "rw"], patience: float) -> SqlConnection:

@@ -12,12 +12,16 @@ from mulligan.domain.resources.resource import ResourceType, Strategy
 from mulligan.wiring.surroundings import Surroundings, boot_id
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mulligan.adapters.homes.home_search import ProjectPlace
     from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
     from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
     from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
     from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
     from mulligan.adapters.sandboxes.git.git_context import GitContext
     from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
+    from mulligan.adapters.sandboxes.parked_trees import ParkedTrees
     from mulligan.adapters.sandboxes.private_sandbox import Workplace
     from mulligan.adapters.sandboxes.sqlite.database_copy import DatabaseCopies
     from mulligan.adapters.sandboxes.sqlite.database_in_place import InPlaceDatabases
@@ -28,11 +32,14 @@ if TYPE_CHECKING:
 class ProjectSandboxes:
     """The sandboxes of one project."""
 
-    def __init__(self, *, store: SnapshotStore, project_home: Path, around: Surroundings) -> None:
-        """Capture into this store; git is the user's own, with the caller's environment."""
+    def __init__(
+        self, *, store: SnapshotStore, place: ProjectPlace, around: Surroundings, pool: Callable[[], int]
+    ) -> None:
+        """Capture into this store; git is the user's own, with the caller's environment. Keep `pool` parked trees."""
         self._store = store
-        self._project_home = project_home
+        self._project = place
         self._around = around
+        self._pool = pool
 
     @cached_property
     def kinds(self) -> LocalSandboxKinds:
@@ -60,19 +67,30 @@ class ProjectSandboxes:
 
         return Workplace(
             store=self._store,
-            home=self._project_home / "sandboxes",
-            project_home=self._project_home,
+            home=self._project.home / "sandboxes",
+            project=self._project.folder,
+            project_home=self._project.home,
             user_home=Path.home(),
+            pool=self._pool,
         )
+
+    @property
+    def parked(self) -> ParkedTrees:
+        """Working copies of plans that are over."""
+        return self._place.parked
 
     @cached_property
     def _git(self) -> GitContext:
+        from mulligan.adapters.homes.home_link import moves_of, read_record
         from mulligan.adapters.sandboxes.git.git_command import Git
         from mulligan.adapters.sandboxes.git.git_context import GitContext
         from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
 
-        git = Git.within(self._around.environ, self._project_home)
-        return GitContext(self._place, git, CheckpointRepositories(git=git, home=self._project_home / "git"))
+        git = Git.within(self._around.environ, self._project.home)
+        repositories = CheckpointRepositories(git=git, home=self._project.home / "git")
+        record = read_record(self._project.home)
+        moves = moves_of(record, self._project.folder, self._project.home) if record is not None else ()
+        return GitContext(self._place, git, repositories, moves)
 
     @cached_property
     def _checkouts(self) -> GitSandboxes:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mulligan.adapters.engine.threads import ThreadEngine
+    from mulligan.adapters.homes.home_search import ProjectPlace
     from mulligan.application.apply.plan_apply import PlanApplyService
     from mulligan.application.apply.plan_unapply import PlanUnapplyService
     from mulligan.application.apply.snapshot_merge import MergeService
@@ -26,20 +27,30 @@ if TYPE_CHECKING:
     from mulligan.application.checkpoints.prune_service import PruneService
     from mulligan.application.corrections.append import AppendService
     from mulligan.application.corrections.revert import CorrectionService
+    from mulligan.application.paths.path_purge import PathPurgeService
+    from mulligan.application.paths.path_restore import PathRestoreService
+    from mulligan.application.plans.acceptance import AcceptService
     from mulligan.application.plans.plan_claims import PlanClaims
+    from mulligan.application.plans.plan_extension import ExtensionService
+    from mulligan.application.plans.plan_removal import PlanRemovalService
     from mulligan.application.plans.plan_resume import PlanResumeService
     from mulligan.application.plans.plan_service import PlanService
+    from mulligan.application.plans.question_answers import AnswerService
     from mulligan.application.plans.recovery import Recovery
     from mulligan.application.queries.checkpoint_diff import DiffService
     from mulligan.application.queries.checkpoint_queries import CheckpointQueries
     from mulligan.application.queries.plan_queries import Queries
     from mulligan.application.queries.plan_report import ReportService
     from mulligan.application.queries.progress_queries import ProgressQueries
+    from mulligan.application.queries.step_outputs import StepOutputs
+    from mulligan.application.queries.tree_queries import TreeQueries
     from mulligan.application.rollback.rollback_service import RollbackService
     from mulligan.application.runs.plan_executor import PlanExecutor
     from mulligan.application.runs.sessions import SessionService
     from mulligan.application.sandboxes.doctor import DoctorService
     from mulligan.application.subplans.conflict_resolution import ResolveService
+    from mulligan.application.timeline.timeline_queries import TimelineQueries
+    from mulligan.application.timeline.timeline_service import TimelineService
     from mulligan.domain.plans.plan import PlanDefinition
     from mulligan.domain.plans.step import Subplans
     from mulligan.domain.text.ids import PlanId
@@ -79,14 +90,21 @@ class Services:
     """Every use case of one project, and what they share, each with the module and the class that it is."""
 
     # What front doors call, with its type
+    acceptances: AcceptService = _in("plans.acceptance.AcceptService")
+    answers: AnswerService = _in("plans.question_answers.AnswerService")
     appends: AppendService = _in("corrections.append.AppendService")
     applies: PlanApplyService = _in("apply.plan_apply.PlanApplyService")
     checkpoint_queries: CheckpointQueries = _in("queries.checkpoint_queries.CheckpointQueries")
     corrections: CorrectionService = _in("corrections.revert.CorrectionService")
     diffs: DiffService = _in("queries.checkpoint_diff.DiffService")
     doctor: DoctorService = _in("sandboxes.doctor.DoctorService")
+    extensions: ExtensionService = _in("plans.plan_extension.ExtensionService")
     executor: PlanExecutor = _in("runs.plan_executor.PlanExecutor")
     library: CheckpointLibrary = _in("checkpoints.checkpoint_library.CheckpointLibrary")
+    outputs: StepOutputs = _in("queries.step_outputs.StepOutputs")
+    path_purges: PathPurgeService = _in("paths.path_purge.PathPurgeService")
+    path_restores: PathRestoreService = _in("paths.path_restore.PathRestoreService")
+    plan_removals: PlanRemovalService = _in("plans.plan_removal.PlanRemovalService")
     plans: PlanService = _in("plans.plan_service.PlanService")
     progress: ProgressQueries = _in("queries.progress_queries.ProgressQueries")
     prunes: PruneService = _in("checkpoints.prune_service.PruneService")
@@ -95,39 +113,62 @@ class Services:
     resolves: ResolveService = _in("subplans.conflict_resolution.ResolveService")
     rollbacks: RollbackService = _in("rollback.rollback_service.RollbackService")
     sessions: SessionService = _in("runs.sessions.SessionService")
+    tree_queries: TreeQueries = _in("queries.tree_queries.TreeQueries")
+    timeline: TimelineQueries = _in("timeline.timeline_queries.TimelineQueries")
+    turns: TimelineService = _in("timeline.timeline_service.TimelineService")
     unapplies: PlanUnapplyService = _in("apply.plan_unapply.PlanUnapplyService")
 
     # What these share: most of it is only handed to constructors, which name its type
+    appearances = _in("sandboxes.appearance_rules.AppearanceService")
     calls = _in("runs.tool_calls.ToolCallService")
     checkpoints: CheckpointService = _in("checkpoints.checkpoint_service.CheckpointService")
     children = _in("subplans.child_plans.ChildPlans")
     claims: PlanClaims = _in("plans.plan_claims.PlanClaims")
+    cut_off = _in("timeline.cut_off_work.CutOffWork")
     ended = _in("sandboxes.ended_sandboxes.EndedSandboxes")
     failures = _in("runs.step_failure.FailureService")
+    leftovers = _in("paths.purge_leftovers.PurgeLeftovers")
     manager = _in("checkpoints.checkpoint_manager.CheckpointManager")
     mending = _in("plans.plan_edits.PlanMending")
     merges: MergeService = _in("apply.snapshot_merge.MergeService")
     merging = _in("subplans.child_merge.ChildMerging")
     phase = _in("runs.execute_phase.ExecutePhase")
+    in_place_plans = _in("timeline.in_place_plans.InPlacePlans")
+    places = _in("paths.real_resources.RealResources")
     pins = _in("sandboxes.pin_service.PinService")
     preparing = _in("apply.apply_preparation.ApplyPreparing")
+    real_undos = _in("timeline.real_undo.RealUndoService")
     real_changes = _in("apply.real_change_service.RealChangeService")
     recovery: Recovery = _in("plans.recovery.Recovery")
     renewal = _in("sandboxes.sandbox_renewal.SandboxRenewal")
     repairs = _in("sandboxes.sandbox_repairs.SandboxRepairs")
     resumes: PlanResumeService = _in("plans.plan_resume.PlanResumeService")
+    revival = _in("sandboxes.sandbox_revival.SandboxRevival")
+    remnants = _in("timeline.remnants.Remnants")
     returns = _in("rollback.return_service.ReturnService")
     rules = _in("runs.confinement_rules.ConfinementService")
     sandboxes = _in("sandboxes.sandbox_service.SandboxService")
+    sources = _in("paths.path_sources.PathSources")
     stages = _in("runs.run_stages.RunStages")
     subplans = _in("subplans.subplan_service.SubplanService")
     sweeps: SweepService = _in("checkpoints.project_sweep.SweepService")
     undos = _in("rollback.outside_effects.UndoService")
     ways = _in("rollback.way_back.WayBackService")
 
-    def __init__(self, *, folder: Path, around: Surroundings, stop: StopRequest | None) -> None:
-        """Build nothing yet. Other threads ask work here to `stop`; None: nobody can."""
-        self.adapters = Adapters(folder=folder, around=around, stop=stop)
+    def __init__(
+        self,
+        *,
+        place: ProjectPlace,
+        around: Surroundings,
+        stop: StopRequest | None,
+        prepare: Callable[[], None] | None = None,
+    ) -> None:
+        """Build nothing yet. Other threads ask work here to `stop`; None: nobody can.
+
+        `prepare` makes the home of a project that has none yet; it is called when something is to be recorded.
+        """
+        more = {} if prepare is None else {"prepare": prepare}
+        self.adapters = Adapters(place=place, around=around, stop=stop, **more)
 
     def part(self, name: str) -> object:
         """Return what a parameter of that name gets."""
@@ -135,7 +176,8 @@ class Services:
 
     def apart(self, stop: StopRequest | None) -> Services:
         """The same project with adapters of its own, as a process of its own would have them."""
-        return Services(folder=self.adapters.project, around=self.adapters.around, stop=stop)
+        own = self.adapters
+        return Services(place=own.place, around=own.around, stop=stop, prepare=own.prepare)
 
     @cached_property
     def engine(self) -> ThreadEngine:

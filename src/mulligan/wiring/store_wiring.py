@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from mulligan.adapters.homes.home_link import STAGING, small_folder
 from mulligan.adapters.local_packs.flock_leases import FlockLeases
 from mulligan.adapters.local_packs.pack_folder import PackFolder
 from mulligan.osfiles.tempdirs import Rooms
@@ -40,7 +41,14 @@ def snapshot_store(project: Adapters) -> PackedSnapshotStore:
 
     work, packs = _work(project), pack_storage(project)
     leases = FlockLeases(work)
-    return PackedSnapshotStore(packs=packs, leases=leases, work=work, now_ns=time.time_ns, boot_id=boot_id())
+    return PackedSnapshotStore(
+        packs=packs,
+        leases=leases,
+        work=work,
+        now_ns=time.time_ns,
+        boot_id=boot_id(),
+        staging=small_folder(project.project) / STAGING,
+    )
 
 
 def _work(project: Adapters) -> Path:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mulligan.adapters import project_home as home
+from mulligan.adapters.homes.home_index import HomeIndex
+from mulligan.adapters.homes.home_search import ProjectPlace, find_project, require_project
 from mulligan.errors import SystemFailed
 
 
@@ -58,18 +59,30 @@ def user_folder(environ: Mapping[str, str]) -> Path:
     return platformdirs.user_config_path("mulligan", appauthor=False)
 
 
-def locate(around: Surroundings, named: str | None) -> Path:
-    """The project folder: the named one, that of MULLIGAN_PROJECT, or the nearest one upwards."""
+def state_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder that holds the homes of all projects of the user, as platformdirs does."""
+    if named := environ.get("MULLIGAN_HOME"):
+        return Path(os.path.abspath(named))  # noqa: PTH100 - a symlink stays one
+    if sys.platform == "linux":
+        for base, below in (("XDG_STATE_HOME", "mulligan"), ("HOME", ".local/state/mulligan")):
+            if (folder := Path(environ.get(base, ""))).is_absolute():
+                return folder / below
+    import platformdirs
+
+    return platformdirs.user_state_path("mulligan", appauthor=False)
+
+
+def index_of(around: Surroundings) -> HomeIndex:
+    """Return the index of the user's project homes."""
+    return HomeIndex(state_folder(around.environ))
+
+
+def locate(around: Surroundings, named: str | None) -> ProjectPlace:
+    """Return the project: the named one, that of MULLIGAN_PROJECT, or the nearest one upwards."""
     wanted = named or around.environ.get("MULLIGAN_PROJECT")
     if wanted:
-        return home.require_project((around.folder / wanted).resolve())
-    return home.find_project(around.folder)
-
-
-def make(around: Surroundings, folder: str) -> tuple[Path, bool]:
-    """Make a project home in the folder; return its path and whether it is new."""
-    place = (around.folder / folder).resolve()
-    return place, home.make_project(place)
+        return require_project((around.folder / wanted).resolve(), index_of(around))
+    return find_project(around.folder, index_of(around))
 
 
 def boot_id() -> str:

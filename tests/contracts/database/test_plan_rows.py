@@ -75,11 +75,12 @@ def test_an_ambiguous_prefix_or_name_is_refused_with_the_candidates(database: Da
         assert db.plans.resolve("latest").plan_id == OTHER
 
 
-def test_an_unknown_plan_is_refused_with_the_nearest_name(database: Database) -> None:
+def test_an_unknown_plan_is_refused_with_the_nearest_handle(database: Database) -> None:
     with database.reading() as db:
+        handle = db.plans.resolve("latest").handle
         with pytest.raises(PlanNotFound) as refusal:
-            db.plans.resolve("upgarde")
-        assert "upgrade" in refusal.value.next_step
+            db.plans.resolve(handle.replace("plan", "paln"))
+        assert f"`{handle}`" in refusal.value.next_step
         with pytest.raises(PlanNotFound) as refusal:
             db.plans.resolve("zzz")
         assert "project.plans()" in refusal.value.next_step

@@ -4,7 +4,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from mulligan.domain.checkpoints.retention import plan_retention
+from mulligan.domain.checkpoints.retention import UNFINISHED, plan_retention
 from mulligan.domain.text.ids import GroupId, PlanId
 from mulligan.rows.database import Database
 from tests.unit.examples import a_group
@@ -45,7 +45,7 @@ def test_the_same_groups_are_pruned(
             db.checkpoints.add(replace(group, attempt=attempt))
         everything = db.checkpoints.summaries(PLAN)
         excess = max(0, len(everything) - limit)
-        stands_on = frozenset(GroupId(group_id(n)) for n in needed)
+        stands_on = dict.fromkeys((GroupId(group_id(n)) for n in needed), UNFINISHED)
         few = db.checkpoints.expendable(PLAN, 3, excess + len(stands_on))
     assert (
         plan_retention(few, limit=len(few) - excess, needed=stands_on).prune

@@ -24,3 +24,16 @@ def test_another_thread_of_this_process_is_asked_and_waited_for(claimants: Claim
 def test_a_thread_cannot_wait_for_itself(claimants: Claimants) -> None:
     with claimants.locks().hold(PLAN), pytest.raises(PlanBusy):
         claimants.locks().ask_to_stop(PLAN)
+
+
+def test_a_holder_knows_whether_it_was_asked(claimants: Claimants) -> None:
+    with claimants.locks().hold(PLAN):
+        assert not claimants.locks().was_asked_to_stop(PLAN)
+    with claimants.process():
+        claimants.locks().ask_to_stop(PLAN)
+        assert claimants.locks().was_asked_to_stop(PLAN)
+    with claimants.locks().hold(PLAN):
+        assert not claimants.locks().was_asked_to_stop(PLAN), "the next holder was not"
+    with claimants.thread():
+        claimants.locks().ask_to_stop(PLAN)
+        assert claimants.locks().was_asked_to_stop(PLAN)

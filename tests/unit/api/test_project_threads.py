@@ -73,7 +73,7 @@ def test_threads_look_at_a_plan_in_every_way_at_once(project: Project) -> None:
         return (
             list(project.plans()),
             list(project.log("small")),
-            project.timeline("small"),
+            project.history("small"),
             project.tree("small"),
             project.diff("small"),
             list(checkpoints.list("small")),

@@ -42,7 +42,7 @@ def _log(site: Applying) -> list[str]:
     return _git(site, "log", "--format=%s").splitlines()
 
 
-def test_the_plan_s_part_is_committed_and_reverted(site: Applying) -> None:
+def test_the_plan_s_part_is_committed_and_withdrawn(site: Applying) -> None:
     dry = site.applied(dry_run=True)
     assert [each.commit for each in dry.applied] == [None, None]
     assert _log(site) == ["first"]
@@ -53,10 +53,15 @@ def test_the_plan_s_part_is_committed_and_reverted(site: Applying) -> None:
     assert (site.real / "text").read_text() == LINES.replace("9", "plan").replace("1", "user")
     assert rows_of(site.real / "app.db") == ["plan"]
     site.unapplied()
-    assert _log(site) == ['Revert "p"', "Say so", "first"]
+    assert _log(site) == ["first"]
     assert (site.real / "text").read_text() == LINES.replace("1", "user")
     assert _git(site, "status", "--porcelain") == "M text"
     assert rows_of(site.real / "app.db") == []
+    assert _git(site, "for-each-ref", "refs/mulligan") != ""  # of the sandbox, which was made again
+    site.applied(message="Say it again")
+    assert _log(site) == ["Say it again", "first"]
+    assert rows_of(site.real / "app.db") == ["plan"]
+    assert _git(site, "status", "--porcelain") == "M text"
     assert _git(site, "for-each-ref", "refs/mulligan") == ""
 
 

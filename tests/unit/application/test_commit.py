@@ -81,6 +81,7 @@ def run(file: Path, listener: Listener) -> Iterator[Run]:
         decisions=[],
         merged=[],
         steps=[],
+        taken=[],
         latest={},
     )
     database.close()

@@ -44,8 +44,15 @@ class World:
     def root(self, name: str) -> Root:
         return take(self.store, self.folder / name).roots[0]
 
-    def merge(self, on_overlap: OnOverlap = OnOverlap.STOP) -> Merged:
-        rules = MergeRules(names=Labels("ours", "theirs"), on_overlap=on_overlap, included=frozenset())
+    def merge(
+        self, on_overlap: OnOverlap = OnOverlap.STOP, *, hidden: tuple[str, ...] = (), included: str = ""
+    ) -> Merged:
+        rules = MergeRules(
+            names=Labels("ours", "theirs"),
+            on_overlap=on_overlap,
+            included=frozenset({included} if included else ()),
+            hidden=hidden,
+        )
         service = MergeService(store=self.store, clock=_Clock())
         return service.merge(self.root("base"), self.root("ours"), self.root("theirs"), rules)
 
@@ -143,4 +150,55 @@ def test_attributes_and_symlinks_of_both_sides_are_conflicts(world: World) -> No
     assert {c.path: c.reason for c in world.merge().conflicts} == {
         "gone": "both sides changed its attributes, differently",
         "link": "a symlink that leads elsewhere on each side",
+    }
+
+
+CACHES = ("__pycache__/", "*.cache")
+
+
+def test_hidden_changes_are_counted_and_not_taken(world: World) -> None:
+    cached: Files = {"folder/__pycache__/a.pyc": b"\0theirs", "new/__pycache__/b.pyc": b"\0", "x.cache": "x"}
+    world.side("ours", {"folder/__pycache__/a.pyc": b"\0ours"})
+    world.side("theirs", {"text": "1\n2\n", "new/file": "new", **cached})
+    merged = world.merge(hidden=CACHES)
+    assert (merged.conflicts, merged.hidden) == ((), 3)
+    assert {d.path for d in merged.changed if d.of_files} == {"text", "new/file"}
+    found = world.files(merged)
+    assert (found["text"], found["new/file"]) == (b"1\n2\n", b"new")
+    assert found["folder/__pycache__/a.pyc"] == b"\0ours"
+    assert found.keys().isdisjoint({"new/__pycache__/b.pyc", "x.cache"})
+
+
+def test_a_hidden_path_that_is_named_is_taken(world: World) -> None:
+    world.side("ours", {})
+    world.side("theirs", {"folder/__pycache__/a.pyc": b"\0a", "x.cache": "x"})
+    merged = world.merge(hidden=CACHES, included="folder/__pycache__")
+    found = world.files(merged)
+    assert (merged.hidden, "x.cache" in found, found["folder/__pycache__/a.pyc"]) == (1, False, b"\0a")
+
+
+def test_only_hidden_changes_leave_our_tree_as_it_is(world: World) -> None:
+    world.side("ours", {"text": "ours"})
+    world.side("theirs", {"x.cache": "x"})
+    merged = world.merge(hidden=CACHES)
+    assert (merged.files, merged.changed, merged.hidden) == (world.root("ours"), (), 1)
+
+
+def test_a_folder_that_they_removed_goes_with_the_caches_in_it(world: World) -> None:
+    write(world.folder / "base", {"folder/__pycache__/a.pyc": b"\0"})
+    world.side("ours", {"folder/__pycache__/b.pyc": b"\0ours"})
+    shutil.rmtree(world.side("theirs", {}) / "folder")
+    merged = world.merge(hidden=CACHES)
+    assert merged.conflicts == ()
+    assert not any(path.startswith("folder") for path in world.files(merged))
+
+
+def test_a_folder_that_they_removed_stays_for_what_we_added(world: World) -> None:
+    write(world.folder / "base", {"folder/__pycache__/a.pyc": b"\0"})
+    world.side("ours", {"folder/ours": "ours"})
+    shutil.rmtree(world.side("theirs", {}) / "folder")
+    found = world.files(world.merge(hidden=CACHES))
+    assert {path for path in found if path.startswith("folder")} == {
+        "folder/ours",
+        "folder/__pycache__/a.pyc",
     }

@@ -48,8 +48,8 @@ def added(number: int, size: int, id: str | None = None) -> TreeDifference:
     return TreeDifference(f"{number:04}", None, entry)
 
 
-def compare(trees: Trees, room: PageRoom):
-    return ReportChanges(trees, room, str).between(a_group("p", "g1", 1), a_group("p", "g2", 2))
+def compare(trees: Trees, room: PageRoom, *hidden: str):
+    return ReportChanges(trees, room, str, hidden).between(a_group("p", "g1", 1), a_group("p", "g2", 2))
 
 
 def test_paths_beyond_the_first_are_counted() -> None:
@@ -83,3 +83,9 @@ def test_what_the_store_lost_is_told_beside_what_it_has() -> None:
     assert changes.files == ()
     assert changes.problem is not None
     assert "gone" in changes.problem
+
+
+def test_hidden_paths_are_only_counted() -> None:
+    trees, room = Trees([added(n, 8) for n in range(20)]), PageRoom(patches=10_000, outputs=0)
+    changes = compare(trees, room, "*1")
+    assert (len(changes.files), changes.hidden) == (18, 2)

@@ -84,7 +84,7 @@ def corrected(project: Project) -> None:
 def appended(project: Project) -> None:
     plan = run_on(project)
     decision = decided(project, plan)
-    project.correct(decision, mode="append", guidance="more", mended=project.folder / "added.yaml")
+    project.correct(decision, mode="append", guidance="more", corrected=project.folder / "added.yaml")
 
 
 def applied(project: Project) -> None:

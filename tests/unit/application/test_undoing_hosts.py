@@ -7,6 +7,7 @@ import pytest
 from mulligan.api.project import Project
 from mulligan.domain.plans.event import EventType
 from tests.faults.projects import Watching, nothing, project_in, services_in
+from tests.support.homes import home_of
 
 TOOLS = """\
 import mulligan
@@ -31,8 +32,8 @@ def publish(context, asks: str):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / ".mulligan").mkdir(mode=0o700)
-    (tmp_path / ".mulligan" / "tools.py").write_text(TOOLS)
+    (home_of(tmp_path) / "store").mkdir(mode=0o700, parents=True)
+    (home_of(tmp_path) / "tools.py").write_text(TOOLS)
     project_in(tmp_path).tools.trust()
     return tmp_path
 

@@ -20,6 +20,7 @@ from mulligan.errors.next_step import Verb
 
 SOURCES = Path(mulligan.__file__).parent
 OWNERS = {"checkpoints": mulligan.Checkpoints, "config": mulligan.Configuration, "tools": mulligan.Tools}
+OF_THE_PACKAGE = ("init", "projects", "prune_projects")
 BELOW_CLI = [file for file in sorted(SOURCES.rglob("*.py")) if "cli" not in file.relative_to(SOURCES).parts]
 
 
@@ -59,8 +60,8 @@ def value_of(node: ast.expr) -> object:
 
 def operation(verb: str) -> Any:
     owner, _, name = verb.rpartition(".")
-    if verb == "init":
-        return mulligan.init
+    if verb in OF_THE_PACKAGE:
+        return getattr(mulligan, verb)
     return getattr(OWNERS[owner] if owner else mulligan.Project, name)
 
 
@@ -71,7 +72,7 @@ def test_every_step_in_the_code_is_a_call_of_the_api() -> None:
             continue
         facts = {name: value for name, value in step.facts.items() if name != "project"}
         signature = inspect.signature(operation(step.verb))
-        own = () if step.verb == "init" else (None,)
+        own = () if step.verb in OF_THE_PACKAGE else (None,)
         try:
             signature.bind(*own, **facts)
         except TypeError as exc:
@@ -128,8 +129,8 @@ def texts_of(file: Path) -> list[str]:
 def test_advice_is_text_for_programs_and_command_lines_for_the_shell() -> None:
     error = PlanBusy(plan_id="01ABC", pid=7, since="noon")
     assert "`project.cancel(plan='01ABC')`" in error.next_step
-    assert "`mulligan plan cancel 01ABC`" in in_commands(error.next_step)
-    assert "`mulligan plan resume 01ABC --take-over`" in in_commands(error.next_step)
+    assert "`mulligan cancel 01ABC`" in in_commands(error.next_step)
+    assert "`mulligan resume 01ABC --take-over`" in in_commands(error.next_step)
     assert error.next_step.steps == (
         NextStep("cancel", plan="01ABC"),
         NextStep("resume", plan="01ABC", take_over=True),
@@ -145,9 +146,9 @@ def test_advice_survives_the_way_between_processes() -> None:
     ("step", "words"),
     [
         (NextStep("execute", plan=...), "mulligan plan execute FILE"),
-        (NextStep("rollback", plan="p", checkpoint=...), "mulligan plan rollback p CHECKPOINT_ID"),
-        (NextStep("status", plan="latest"), "mulligan plan status"),
-        (NextStep("cancel", plan="p", project="/a b"), "mulligan --project '/a b' plan cancel p"),
+        (NextStep("rollback", plan="p", checkpoint=...), "mulligan rollback p CHECKPOINT"),
+        (NextStep("status", plan="latest"), "mulligan status"),
+        (NextStep("cancel", plan="p", project="/a b"), "mulligan --project '/a b' cancel p"),
         (NextStep("run_command", words=("make", "a b")), "mulligan run -- make 'a b'"),
         (NextStep("again", commit=False), "--no-commit"),
         (NextStep("again", old=..., new=...), "--from CP --to CP"),

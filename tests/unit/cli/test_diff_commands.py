@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.forked_program import run_program
+from tests.support.homes import home_of
+
 PLAN = """
 name: work
 steps:
@@ -44,8 +47,7 @@ PRIVATE_GIT = {
 
 
 def _run(project: Path, *words: str) -> "subprocess.CompletedProcess[bytes]":
-    command = [sys.executable, "-m", "mulligan", *words]
-    return subprocess.run(command, cwd=project, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    return run_program(words, folder=project, environment=os.environ)
 
 
 def _json(project: Path, *words: str, code: int = 0) -> Any:
@@ -226,7 +228,7 @@ def test_a_plan_that_never_ran_and_a_damaged_store(tmp_path: Path) -> None:
     assert (none["kind"], "plan execute" in none["hint"]) == ("checkpoint_not_found", True)
     _run(tmp_path, "plan", "execute", "p")
     assert _json(tmp_path, "plan", "diff")["data"]["files"][0]["path"] == "file"
-    for pack in (tmp_path / ".mulligan" / "store" / "packs").iterdir():
+    for pack in (home_of(tmp_path) / "store" / "packs").iterdir():
         pack.unlink()
     assert _json(tmp_path, "plan", "diff", code=1)["error"]["kind"] == "snapshot_damaged"
 

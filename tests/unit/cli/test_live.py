@@ -33,7 +33,9 @@ def done(step: str, index: int = 0, whose: str = PLAN) -> Event:
 
 
 def checkpoint(type: str, label: str | None = None) -> Event:
-    return event(EventType.CHECKPOINT, checkpoint_id="01C", checkpoint_type=type, label=label)
+    return event(
+        EventType.CHECKPOINT, checkpoint_id="01C", number=3, checkpoint_type=type, label=label, step_index=1
+    )
 
 
 SPAWNED = event(EventType.SUBPLAN_SPAWNED, plan_id="c", name="docs", again=False)
@@ -79,13 +81,15 @@ def test_elsewhere_than_on_a_terminal_events_are_lines_and_output_comes_as_it_is
     live.output(PLAN, b"half a line")
     live.event(event(EventType.LOG, step="build", message="hello"))
     live.event(checkpoint("manual", "draft"))
-    live.event(event(EventType.STEP_FAILED, index=0, step="build", error="exit status 1:\nno flag \x07"))
+    live.event(
+        event(EventType.STEP_FAILED, index=0, step="build \x1b[31m", error="exit status 1:\nno flag \x07")
+    )
     live.event(event(EventType.PLAN_STATE, state="errored"))
     live.progress("files copied", 1, 2)
     live.close()
     assert looking.written.getvalue().decode() == (
-        "> build \\x1b[31m\nhalf a line\n  hello\n  checkpoint 01C manual 'draft'\n"
-        "! build: exit status 1:\nno flag \\x07\n"
+        "> build \\x1b[31m\nhalf a line\n  hello\n    @3 your label 'draft'\n"
+        "  1 build \\x1b[31m               failed\nexit status 1:\nno flag \\x07\n"
     )
 
 
@@ -104,7 +108,8 @@ def test_lines_of_a_child_say_whose_they_are_and_none_is_torn() -> None:
     live.output(PlanId("c"), b"last words")
     live.close()
     assert looking.written.getvalue().decode() == (
-        "> parts\n[docs] > write\n[docs] one\nof the parent\n[docs] two\n[docs] three\n  merged docs: 2 paths\n"
+        "[docs] > write\n[docs] one\n> parts\nof the parent\n[docs] two\n[docs] three\n"
+        "[docs]   1 write                     ok       1.2 s\n  merged docs: 2 paths\n"
         "  undone: publish in step 'write'\n[docs] last words\n"
     )
 
@@ -115,7 +120,8 @@ def test_a_terminal_shows_what_runs_below_what_is_over(terminal: Looking) -> Non
         live.event(each)
     live.event(checkpoint("before_step"))
     live.event(started("parts", 1))
-    assert terminal.at(0.1) == "● bump  1.2 s", "short work needs no more"
+    bump = "●   1 bump                      ok       1.2 s"
+    assert terminal.at(0.1) == bump, "short work needs no more"
     for each in (
         SPAWNED,
         event(EventType.PLAN_STATE, "c", state="processing", steps=3),
@@ -123,21 +129,24 @@ def test_a_terminal_shows_what_runs_below_what_is_over(terminal: Looking) -> Non
     ):
         live.event(each)
     assert terminal.at(61.5) == (
-        "● bump  1.2 s\n"
+        f"{bump}\n"
         "▸ parts  1 min 1 s  step 2 of 2\n"
         "  ▸ docs: write  1 min 1 s  step 1 of 3\n"
-        "  ○ checkpoint 01C before_step"
+        "  ○ @3 before step 2"
     )
     live.event(checkpoint("manual", "draft"))
     live.event(event(EventType.STEP_FAILED, "c", index=0, step="write", error="exit status 1:\nno room"))
     live.event(event(EventType.DECISION, question="Which?", chosen="this"))
     assert terminal.at(62).startswith(
-        "● bump  1.2 s\n  ○ checkpoint 01C manual 'draft'\n[docs] × write: exit status 1:\n[docs] no room\n"
+        f"{bump}\n    ○ @3 your label 'draft'\n[docs] ×   1 write                     failed\n"
+        "[docs] exit status 1:\n[docs] no room\n"
         "  decision: Which? this\n▸ parts  1 min 2 s"
     )
     live.event(done("parts", 1))
     live.close()
-    assert terminal.shown.endswith("decision: Which? this\n● parts  1.2 s")
+    assert terminal.shown.endswith(
+        "decision: Which? this\n●   2 parts                     ok       1.2 s  @3"
+    )
 
 
 def test_output_stands_below_the_name_of_its_step_and_nothing_of_it_is_lost(terminal: Looking) -> None:
@@ -173,8 +182,10 @@ def test_long_work_counts_in_one_row_that_goes_away(terminal: Looking) -> None:
     assert terminal.at(0.6) == "  1,000 of 2,000 files copied"
     terminal.live.progress("objects looked at", 7, None)
     assert terminal.at(1.2) == "  7 objects looked at"
+    terminal.live.progress("waiting for tune", 0, None)
+    assert terminal.at(1.8) == "  waiting for tune"
     terminal.live.event(event(EventType.MESSAGE, message="two\nlines"))
-    assert terminal.at(1.3) == "  two\nlines"
+    assert terminal.at(1.9) == "  two\nlines"
 
 
 def test_after_the_end_a_new_beginning_starts_anew(terminal: Looking) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from mulligan.config import SETTINGS, check_value, parse_value, setting_named
 from mulligan.errors import Advice, NextStep, SettingInvalid, SettingUnknown
+from tests.support.raised import raises
 
 TRIGGERS = "sandbox.checkpoint.auto-create-on"
 MAX_CHECKPOINTS = "sandbox.checkpoint.max-checkpoints-per-plan"
@@ -149,3 +150,9 @@ def test_every_default_is_a_value_the_setting_takes() -> None:
     for setting in SETTINGS:
         if setting.default is not None:
             assert check_value(setting.key, setting.default, "default") == setting.default
+
+
+@pytest.mark.parametrize("pattern", ["", "  ", "# a comment", "two\nlines", "a\0b"])
+def test_a_pattern_is_one_line_with_something_in_it(pattern: str) -> None:
+    with raises(SettingInvalid, key="sandbox.exclude"):
+        check_value("sandbox.exclude", ["*.log", pattern], "here")

@@ -9,6 +9,7 @@ from mulligan.config import (
     Cleanup,
     Isolation,
     Layer,
+    SandboxPlace,
     Source,
     layer_of_environment,
     layer_of_options,
@@ -46,6 +47,9 @@ def test_without_any_layer_all_settings_have_their_defaults() -> None:
     assert settings.strategy is Strategy.AUTO
     assert settings.cleanup is Cleanup.ON_APPLY
     assert settings.include_ignored is True
+    assert settings.exclude == ()
+    assert {"__pycache__/", "**/node_modules/.cache/"} < {*settings.hide}
+    assert settings.at is SandboxPlace.AUTO
     assert settings.isolate is Isolation.AUTO
     assert settings.writable[:2] == ("~/.cache", "~/.npm")
     assert "~/.cargo" in settings.writable
@@ -61,14 +65,23 @@ def test_the_registry_is_the_documented_one() -> None:
         "sandbox.checkpoint.max-checkpoints-per-plan": "MULLIGAN_SANDBOX_CHECKPOINT_MAX_CHECKPOINTS_PER_PLAN",
         "sandbox.strategy": "MULLIGAN_SANDBOX_STRATEGY",
         "sandbox.cleanup": "MULLIGAN_SANDBOX_CLEANUP",
+        "sandbox.pool": "MULLIGAN_SANDBOX_POOL",
         "sandbox.include-ignored": "MULLIGAN_SANDBOX_INCLUDE_IGNORED",
+        "sandbox.exclude": "MULLIGAN_SANDBOX_EXCLUDE",
+        "sandbox.hide": "MULLIGAN_SANDBOX_HIDE",
+        "sandbox.at": "MULLIGAN_SANDBOX_AT",
         "sandbox.isolate": "MULLIGAN_SANDBOX_ISOLATE",
         "sandbox.writable": "MULLIGAN_SANDBOX_WRITABLE",
+        "apply.commit": "MULLIGAN_APPLY_COMMIT",
         "core.database.url": "MULLIGAN_CORE_DATABASE_URL",
+        "core.disk-limit": "MULLIGAN_CORE_DISK_LIMIT",
         "core.format": "MULLIGAN_CORE_FORMAT",
+        "core.pager": "MULLIGAN_CORE_PAGER",
         "plan.max-parallel": "MULLIGAN_PLAN_MAX_PARALLEL",
     }
-    assert {s.key for s in SETTINGS if not s.in_plan_files} == {"core.database.url", "core.format"}
+    assert {s.key for s in SETTINGS if not s.in_plan_files} == {
+        *("sandbox.pool", "core.database.url", "core.disk-limit", "core.format", "core.pager")
+    }
     assert all(s.meaning for s in SETTINGS)
 
 
@@ -82,10 +95,17 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
                     "sandbox.strategy": "filesystem_copy",
                     "sandbox.cleanup": "manual",
                     "sandbox.include-ignored": "off",
+                    "sandbox.pool": "4",
+                    "sandbox.exclude": "*.log,!keep.log",
+                    "sandbox.hide": '["a,b/"]',
+                    "sandbox.at": "own-path",
                     "sandbox.isolate": "required",
                     "sandbox.writable": "/srv:~/go",
+                    "apply.commit": "no",
                     "core.database.url": "sqlite:////srv/m.db",
+                    "core.disk-limit": "20GB",
                     "core.format": "yaml",
+                    "core.pager": "less -S",
                     "plan.max-parallel": "9",
                 }
             )
@@ -95,9 +115,15 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
     assert settings.max_checkpoints == 3
     assert settings.strategy is Strategy.FILESYSTEM_COPY
     assert settings.cleanup is Cleanup.MANUAL
+    assert settings.pool == 4
     assert settings.include_ignored is False
+    assert (settings.exclude, settings.hide) == (("*.log", "!keep.log"), ("a,b/",))
+    assert settings.at is SandboxPlace.OWN_PATH
+    assert settings.disk_limit == 20_000_000_000
     assert settings.isolate is Isolation.REQUIRED
     assert settings.writable == ("/srv", "~/go")
+    assert settings.apply_commit is False
+    assert settings.pager == "less -S"
     assert settings.database_url == "sqlite:////srv/m.db"
     assert settings.format == "yaml"
     assert settings.max_parallel == 9

@@ -15,10 +15,12 @@ from mulligan.domain.plans.intent import (
     CorrectionWork,
     Intent,
     IntentKind,
+    RestoreWork,
     RollbackWork,
     SandboxWork,
     StepReturnWork,
     UnapplyWork,
+    UndoWork,
     Work,
 )
 from mulligan.domain.plans.plan import PlanFailure, State
@@ -40,11 +42,21 @@ RETURN: dict[str, object] = {
     "failure": None,
     "log": {"reason": "rollback"},
     "correction": None,
+    "at_seq": 0,
+    "phase": "execute",
+    "undoes": None,
+    "redoes": None,
+    "locations": [],
 }
+NEW = {"undoes": None, "redoes": None}
 WORKS: dict[str, tuple[Work, dict[str, object]]] = {
     "sandbox": (SandboxWork(resources=("a", "b")), {"resources": ["a", "b"]}),
-    "apply": (ApplyWork(locations=("/a",)), {"locations": ["/a"]}),
-    "unapply": (UnapplyWork(locations=("/a",)), {"locations": ["/a"]}),
+    "apply": (ApplyWork(locations=("/a",)), {"locations": ["/a"], **NEW}),
+    "unapply": (UnapplyWork(locations=("/a",), undoes=3), {"locations": ["/a"], "undoes": 3, "redoes": None}),
+    "restore": (
+        RestoreWork(locations=("/a",), source=GroupId("g")),
+        {"locations": ["/a"], "source": "g", **NEW},
+    ),
     "rollback": (
         RollbackWork(
             target=GroupId("g"),
@@ -56,6 +68,20 @@ WORKS: dict[str, tuple[Work, dict[str, object]]] = {
             log={"reason": "rollback"},
         ),
         RETURN,
+    ),
+    "undo": (
+        UndoWork(target=GroupId("g"), state=State.QUEUED, log={}, undoes=3, at_seq=7, locations=("/a",)),
+        {
+            **{name: value for name, value in RETURN.items() if name != "correction"},
+            "way_back": False,
+            "before": None,
+            "ends_children": False,
+            "spared_children": [],
+            "log": {},
+            "at_seq": 7,
+            "undoes": 3,
+            "locations": ["/a"],
+        },
     ),
     "return": (
         StepReturnWork(target=GroupId("g"), spare=GroupId("s"), state=State.ERRORED, failure=FAILED, log={}),
@@ -134,7 +160,16 @@ def test_the_text_of_a_row_stays_what_it_was(database: Database, file: Path, kin
 
 
 def test_a_return_of_a_version_that_knew_no_children_is_read(database: Database, file: Path) -> None:
-    newer = ("ends_children", "spared_children", "correction")
+    newer = (
+        "ends_children",
+        "spared_children",
+        "correction",
+        "at_seq",
+        "phase",
+        "undoes",
+        "redoes",
+        "locations",
+    )
     text = json.dumps({key: value for key, value in RETURN.items() if key not in newer})
     with closing(sqlite3.connect(file)) as plain, plain:
         plain.execute(

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mulligan.domain.checkpoints.retention import GroupSummary, plan_retention
+from mulligan.domain.checkpoints.retention import TURNABLE, UNFINISHED, GroupSummary, plan_retention
 from mulligan.domain.text.ids import GroupId
 
-NOTHING: frozenset[GroupId] = frozenset()
+NOTHING: dict[GroupId, str] = {}
 
 
 def group(
@@ -56,6 +56,14 @@ def test_the_last_group_of_each_attempt_stays_likewise() -> None:
     assert {k.group_id: k.reason for k in verdict.keep}["c"] == "the last of its attempt"
 
 
+def test_what_is_needed_takes_the_place_of_another_but_not_of_a_label() -> None:
+    needed = {GroupId("c"): TURNABLE}
+    groups = [group("a"), group("b", labelled=True), group("c"), group("d"), group("e")]
+    assert plan_retention(groups, limit=4, needed=needed).prune == ("d",)
+    assert plan_retention(groups, limit=3, needed=needed).prune == ("d",)
+    assert plan_retention(groups, limit=2, needed=needed).prune == ("b", "d")
+
+
 def test_where_resume_goes_back_to_stays() -> None:
     groups = [
         group("a"),
@@ -69,7 +77,7 @@ def test_where_resume_goes_back_to_stays() -> None:
 
 
 def test_what_something_unfinished_stands_on_stays() -> None:
-    verdict = plan_retention([group(n) for n in "abcd"], limit=2, needed=frozenset({GroupId("b")}))
+    verdict = plan_retention([group(n) for n in "abcd"], limit=2, needed={GroupId("b"): UNFINISHED})
     assert verdict.prune == ("c",)
     assert {k.group_id: k.reason for k in verdict.keep}["b"] == "an unfinished operation depends on it"
 

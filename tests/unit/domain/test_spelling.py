@@ -108,3 +108,23 @@ def test_colours_do_not_last_beyond_a_piece_and_go_on_with_the_next() -> None:
 def test_a_line_behind_a_name_does_not_write_over_it() -> None:
     inert = Inert("utf-8")
     assert inert.line(b"10 %\r20 %\b\b\r") == b"20 %"
+
+
+@pytest.mark.parametrize(
+    ("printed", "shown"),
+    [
+        (b"10 %\r\x1b[K20 %", b"10 %\r\x1b[K20 %"),
+        (b"a\x1b[2K\x1b[1G\x1b[3C\x1b[D", b"a\x1b[2K\x1b[1G\x1b[3C\x1b[D"),
+        ("\x9b2Kc".encode(), b"\x1b[2Kc"),
+        (b"\x1b[2J\x1b[H\x1b[1A\x1b[1B\x1b[5;5Hd", b"d"),
+        (b"\x1b[99999C\x1b[1;2Ke", b"e"),
+        (b"\x1b]52;c;AA==\x07\x1b[?25lf", b"f"),
+    ],
+)
+def test_a_program_with_a_line_of_its_own_moves_within_it_and_nowhere_else(
+    printed: bytes, shown: bytes
+) -> None:
+    inert = Inert("utf-8", draws_a_line=True)
+    assert inert.piece(printed) + inert.rest() == shown
+    strict = Inert("utf-8")
+    assert b"\x1b" not in strict.piece(printed) + strict.rest()

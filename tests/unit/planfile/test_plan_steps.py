@@ -64,8 +64,8 @@ def test_steps_without_a_name_are_called_after_their_place() -> None:
     ("step", "column", "path", "reason"),
     [
         ("tidy", 5, "steps[0]", "expected a mapping, found 'tidy'"),
-        ("{}", 5, "steps[0]", "a step needs one of tool, decision, subplans and checkpoint"),
-        ("{name: a}", 5, "steps[0]", "a step needs one of tool, decision, subplans and checkpoint"),
+        ("{}", 5, "steps[0]", "a step needs one of tool, run, decision, subplans and checkpoint"),
+        ("{name: a}", 5, "steps[0]", "a step needs one of tool, run, decision, subplans and checkpoint"),
         ("{name: '', tool: tidy}", 12, "steps[0].name", "the name '' is empty"),
         (
             "{tool: tidy, timeout: 0}",
@@ -75,13 +75,24 @@ def test_steps_without_a_name_are_called_after_their_place() -> None:
         ),
         ("{tool: tidy, timeout: -1}", 27, "steps[0].timeout", "expected more than 0"),
         ("{tool: tidy, timeout: 1e400}", 27, "steps[0].timeout", "expected more than 0"),
-        ("{tool: tidy, timeout: 5m}", 27, "steps[0].timeout", "expected a number of seconds, found '5m'"),
+        (
+            "{tool: tidy, timeout: 5x}",
+            27,
+            "steps[0].timeout",
+            "expected a number of seconds, or a duration such",
+        ),
+        (
+            "{tool: tidy, timeout: 0s}",
+            27,
+            "steps[0].timeout",
+            "expected more than 0 and at most 1000000000 seconds",
+        ),
         ("{tool: tidy, timeout: .inf}", 27, "steps[0].timeout", "expected a number of seconds"),
         (
             "{tool: tidy, timeout: '5'}",
             27,
             "steps[0].timeout",
-            "expected a number of seconds, found the text '5'",
+            "expected a number of seconds, or a duration such as 90s, 5m or 1h, found the text '5'",
         ),
         (
             "{tool: tidy, retries: -1}",
@@ -102,7 +113,7 @@ def test_steps_without_a_name_are_called_after_their_place() -> None:
             "{tool: tidy, decision: {question: a, chosen: b}}",
             28,
             "steps[0].decision",
-            "a step has one of tool, decision and subplans; this has tool, too",
+            "a step has one of tool, run, decision and subplans; this has tool, too",
         ),
         (
             "{decision: {question: a, chosen: b}, checkpoint: c}",
@@ -117,7 +128,19 @@ def test_steps_without_a_name_are_called_after_their_place() -> None:
             "`retries` does not go with `decision`",
         ),
         ("{checkpoint: a, timeout: 5}", 30, "steps[0].timeout", "`timeout` does not go with `checkpoint`"),
-        ("{decision: {question: a}}", 16, "steps[0].decision", "the key `chosen` is missing"),
+        (
+            "{decision: {question: a, rationale: b}}",
+            41,
+            "steps[0].decision.rationale",
+            "`rationale` needs `chosen`: without it, the reason comes with the answer",
+        ),
+        ("{run: a, args: {command: b}}", 20, "steps[0].args", "`args` does not go with `run`"),
+        (
+            "{run: a, tool: tidy}",
+            11,
+            "steps[0].run",
+            "a step has one of tool, run, decision and subplans; this has tool, too",
+        ),
         (
             "{decision: {question: a, chosen: b, alternatives: c}}",
             55,

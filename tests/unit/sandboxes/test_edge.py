@@ -35,8 +35,10 @@ def kinds(tmp_path: Path) -> LocalSandboxKinds:
     place = Workplace(
         store=new_store(home / "store"),
         home=home / "sandboxes",
+        project=tmp_path,
         project_home=home,
         user_home=tmp_path / "home",
+        pool=lambda: 1,
     )
     kind = DirectorySandboxes(place)
     return LocalSandboxKinds({(ResourceType.FS_DIRECTORY, Strategy.FILESYSTEM_COPY): lambda: kind})
@@ -114,6 +116,7 @@ def test_other_calls_name_the_folder_that_they_are_about(
         files=root,
         changed=(),
         message=None,
+        withdraws=None,
         included=frozenset(),
         at=datetime(2026, 1, 1, tzinfo=UTC),
     )

@@ -24,7 +24,7 @@ from tests.support.git_checkouts import (
     worktree_inside,
 )
 from tests.support.git_world import GIT_ENVIRONMENT, GitProject, looks, repository_picture, run_git, unlike
-from tests.support.snapshot_world import Watcher, removed
+from tests.support.snapshot_world import Watcher, picture, removed
 
 
 @pytest.fixture
@@ -282,6 +282,26 @@ def test_retired_checkpoints_are_gone_and_the_others_whole(project: GitProject) 
     project.kind.retire(sandbox, ())
 
 
+def test_a_fork_writes_through_no_symlink_of_its_parent(project: GitProject, tmp_path: Path) -> None:
+    parent, _ = project.create()
+    own, outside = Path(parent.path) / ".git", tmp_path / "outside"
+    (outside / "x" / "objects").mkdir(parents=True)
+    (outside / "x" / "HEAD").touch()
+    (outside / "x" / "config").write_text(f"path = {parent.path}\n")
+    shutil.copy2(own / "index", outside / "index")
+    shutil.copy2(outside / "x" / "config", outside / "config")
+    for name in ("index", "config"):
+        (own / name).unlink()
+        (own / name).symlink_to(outside / name)
+    for name in ("modules", "inner"):
+        (own / name).symlink_to(outside)
+    before = picture(outside)
+    snapshot = project.kind.capture(parent, Watcher()).snapshot
+    project.kind.fork(project.order("fork"), parent, snapshot, Watcher())
+    assert project.kind.lenders(parent) != ()
+    assert picture(outside) == before
+
+
 def test_a_fork_has_its_own_repository_and_pins(tmp_path: Path) -> None:
     project = GitProject(tmp_path, submodules(tmp_path))
     run_git(project.top, "config", "core.hooksPath", str(project.top / "hooks"))
@@ -324,10 +344,11 @@ def test_a_repository_that_no_row_names_goes_with_its_pins(project: GitProject, 
     repositories.remove(copy)  # that of a copied project: the pins are the original's
     assert not copy.exists()
     assert run_git(project.top, "for-each-ref", "refs/mulligan")
-    repositories.remove(bare)
+    own = LocalRepositoryFolders(home=bare.parents[1], release=git.unpin)
+    own.remove(bare)
     assert not bare.exists()
     assert unlike(repository_picture(project.top, pins=True), before) == {}
-    repositories.remove(bare)
+    own.remove(bare)
 
 
 def test_pins_outlive_a_user_who_deletes_branches_and_packs_refs(project: GitProject) -> None:

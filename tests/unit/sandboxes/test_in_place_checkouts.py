@@ -11,6 +11,7 @@ from mulligan.domain.plans.plan import State
 from mulligan.errors import Interrupted, NextStep, ResourceUnsuitable, RestoreFailed
 from tests.faults.projects import project_in
 from tests.support.git_world import GIT_ENVIRONMENT, run_git
+from tests.support.homes import home_of
 from tests.support.raised import raises
 
 PLAN = """name: p
@@ -90,7 +91,7 @@ def _execute(top: Path, command: str) -> None:
         top.parent / "main checkout" / ".git"
     )  # of a linked worktree, whose refs are not in the project
     file.write_text(PLAN % (elsewhere, command))
-    assert project_in(top).execute(file).state is State.COMPLETE
+    assert project_in(top).execute(file).state is State.APPLIED
 
 
 def test_it_goes_back_and_forward(top: Path) -> None:
@@ -106,8 +107,7 @@ def test_it_goes_back_and_forward(top: Path) -> None:
     forward = back.post_rollback_state.pre_rollback_checkpoint
     project_in(top).rollback("p", str(forward))
     assert _standing(top) == after
-    project_in(top).config.set("sandbox.cleanup", "on_terminal")
-    project_in(top).cancel("p")
+    project_in(top).remove_plan("p")
     assert run_git(top, "for-each-ref", "refs/mulligan") == ""
     assert _standing(top) == after
 
@@ -257,14 +257,14 @@ def test_what_a_killed_making_left_is_swept(
         patch.setattr(f"mulligan.adapters.sandboxes.git.checkout_in_place.{at}", _killed)
         with pytest.raises(Interrupted):
             _execute(committed, "true")
-    (left,) = (committed / ".mulligan" / "git").glob("*/*")
+    (left,) = (home_of(committed) / "git").glob("*/*")
     assert project_in(committed).gc(dry_run=True).sandboxes_removed == (str(left),)
     assert bool(run_git(committed, "for-each-ref", "refs/mulligan")) is (at != "pin_head")
     assert any(str(left) in finding.what for finding in project_in(committed).doctor().findings)
-    assert not list((committed / ".mulligan" / "git").iterdir())
+    assert not list((home_of(committed) / "git").iterdir())
     assert run_git(committed, "for-each-ref", "refs/mulligan") == ""
     project = project_in(committed)
-    assert project.execute("p").state is State.COMPLETE
+    assert project.execute("p").state is State.APPLIED
     assert project.gc().sandboxes_removed == ()
     project.rollback("p", "first")
 

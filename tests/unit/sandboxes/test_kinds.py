@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.homes.home_search import ProjectPlace, Standing
 from mulligan.domain.resources.resource import Resource, ResourceType, Strategy
 from mulligan.errors import ResourceUnsuitable
 from mulligan.wiring.sandbox_kinds import ProjectSandboxes
@@ -28,7 +29,10 @@ def test_every_strategy_of_a_type_has_its_kind(
     type: ResourceType, strategy: Strategy, tmp_path: Path
 ) -> None:
     kinds = ProjectSandboxes(
-        store=new_store(tmp_path / "store"), project_home=tmp_path, around=look_around({})
+        store=new_store(tmp_path / "store"),
+        place=ProjectPlace(folder=tmp_path, home=tmp_path / "home", standing=Standing.SETTLED),
+        around=look_around({}),
+        pool=lambda: 1,
     ).kinds
     resource = Resource(
         name="app", type=type, location="app", strategy=strategy, from_revision=None, create=False

@@ -1,16 +1,23 @@
 """Trees that change while they are read: read again, scanned again, or told; never stored half and half."""
 
 import errno
+import fcntl
 import os
+import sqlite3
+import struct
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
 
+from mulligan.adapters.snapshots.capture.sqlite_locks import not_written_by_sqlite
 from mulligan.errors import SystemFailed, TreeUnsteady
 from tests.support.raised import raises
-from tests.support.snapshot_world import bring_back, new_store, take
+from tests.support.snapshot_world import Watcher, bring_back, new_store, take, tree_at
 
 
 @pytest.fixture
@@ -55,18 +62,118 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
     assert take(new_store(tmp_path / "fresh"), tree).id == snapshot.id
 
 
-def test_a_file_that_never_rests_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tree = tmp_path / "tree"
-    tree.mkdir()
+def test_a_file_that_never_rests_is_held_as_it_was_read_last_and_named(
+    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tree / "log").write_text("line\n")
 
     def grow() -> None:
         with (tree / "log").open("a") as file:
             file.write("line\n")
 
-    _meddle(monkeypatch, tree, grow, times=1000)
-    with raises(TreeUnsteady, path="log"):
-        take(new_store(tmp_path / "store"), tree)
+    store = new_store(tmp_path / "store")
+    fired = _meddle(monkeypatch, tree, grow, times=1000)
+    first = store.capture(tree_at(tree), Watcher())
+    tries, before = len(fired), len(fired)
+    again = store.capture(tree_at(tree), Watcher())
+    assert len(fired) - before < tries, "what is known for it is not waited for a second time"
+    monkeypatch.undo()
+    assert (first.busy, again.busy) == (("log",), ("log",))
+    assert first.files == again.files == 6
+    rested = store.capture(tree_at(tree), Watcher())
+    assert (rested.busy, rested.snapshot) == ((), take(new_store(tmp_path / "fresh"), tree))
+    bring_back(store, again.snapshot, tmp_path / "copy")
+    held = (tmp_path / "copy" / "log").read_text()
+    assert held
+    assert (tree / "log").read_text().startswith(held)
+    assert set(held.splitlines()) == {"line"}
+    assert store.verify([first.snapshot, again.snapshot], quick=False, observer=Watcher()) == {}
+
+
+def test_a_database_that_a_writer_holds_is_not_waited_for(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "live.db")) as db:
+        db.execute("CREATE TABLE t (a)")
+    with (tmp_path / "live.db").open("r+b") as reader, (tmp_path / "live.db").open("r+b") as writer:
+        with not_written_by_sqlite(reader.fileno()) as locked:
+            assert locked
+            with pytest.raises(OSError, match="temporarily unavailable"):
+                _lock(writer.fileno(), 0x40000002, 510)
+        for start, length in ((0x40000002, 510), (0x40000000, 1)):
+            _lock(writer.fileno(), start, length)
+            with not_written_by_sqlite(reader.fileno()) as locked:
+                assert not locked
+            _lock(writer.fileno(), start, length, fcntl.F_UNLCK)
+    (tmp_path / "text").write_text("no database")
+    with (tmp_path / "text").open("rb") as text, not_written_by_sqlite(text.fileno()) as locked:
+        assert not locked
+
+
+def _lock(fd: int, start: int, length: int, kind: int = fcntl.F_WRLCK) -> None:
+    """Lock a part of an open file as another process would."""
+    fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack("hhqqixxxx", kind, os.SEEK_SET, start, length, 0))
+
+
+@pytest.mark.parametrize("size", [3_000_000, 1_500_000])
+@pytest.mark.parametrize("left", [3_000_000, 2_000_000, 100, 0])
+def test_a_large_file_that_never_rests_is_held_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, left: int
+) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "data").write_bytes(b"x" * size)
+    count = iter(range(100_000))
+
+    def write() -> None:
+        with (tree / "data").open("r+b") as file:
+            file.truncate(left if next(count) % 2 else size)
+            file.write(b"y")
+
+    store = new_store(tmp_path / "store")
+    _meddle(monkeypatch, tree, write, times=100_000)
+    capture = store.capture(tree_at(tree), Watcher())
+    monkeypatch.undo()
+    assert capture.busy == ("data",)
+    bring_back(store, capture.snapshot, tmp_path / "copy")
+    assert (tmp_path / "copy" / "data").stat().st_size <= max(size, left)
+    assert store.verify([capture.snapshot], quick=False, observer=Watcher()) == {}
+
+
+def test_a_database_under_constant_writes_is_held_in_one_state(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    with closing(sqlite3.connect(tree / "live.db")) as db:
+        db.execute("CREATE TABLE first AS SELECT 0 AS value")
+        db.execute("CREATE TABLE filling AS SELECT zeroblob(16000000)")
+        db.execute("CREATE TABLE last AS SELECT 0 AS value")
+        db.commit()
+    program = (
+        "import sqlite3, sys\n"
+        "db = sqlite3.connect(sys.argv[1], timeout=60)\n"
+        "db.execute('PRAGMA synchronous=OFF')\n"
+        "print('at work', flush=True)\n"
+        "while True:\n"
+        "    with db:\n"
+        "        db.execute('UPDATE first SET value = value + 1')\n"
+        "        db.execute('UPDATE last SET value = value + 1')\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, tree / "live.db"], stdout=subprocess.PIPE
+    ) as writer:
+        try:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == b"at work\n"
+            store = new_store(tmp_path / "store")
+            captures = [store.capture(tree_at(tree), Watcher()) for _ in range(5)]
+            assert writer.poll() is None
+        finally:
+            writer.kill()
+    assert any("live.db" in capture.busy for capture in captures)
+    for number, capture in enumerate(captures):
+        bring_back(store, capture.snapshot, tmp_path / f"copy {number}")
+        (tmp_path / f"copy {number}" / "live.db-journal").unlink(missing_ok=True)
+        with closing(sqlite3.connect(tmp_path / f"copy {number}" / "live.db")) as db:
+            assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            assert db.execute("SELECT first.value = last.value FROM first, last").fetchall() == [(1,)]
 
 
 @pytest.mark.parametrize("size", [10, 3_000_000])
@@ -134,7 +241,7 @@ def test_a_tree_that_changes_while_it_is_read_is_scanned_again(
     assert take(new_store(tmp_path / "fresh"), tree).id == snapshot.id
 
 
-def test_a_tree_whose_files_come_and_go_without_end_is_an_error(
+def test_files_that_come_and_go_without_end_are_named(
     tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def flip() -> None:
@@ -146,8 +253,9 @@ def test_a_tree_whose_files_come_and_go_without_end_is_an_error(
 
     _meddle(monkeypatch, tree / "a" / "two", flip, times=1000)
     _meddle(monkeypatch, tree, flip, times=1000)
-    with pytest.raises(TreeUnsteady):
-        take(new_store(tmp_path / "store"), tree)
+    capture = new_store(tmp_path / "store").capture(tree_at(tree), Watcher())
+    assert {*capture.busy} & {"one", "other", "a/two"}
+    assert new_store(tmp_path / "store").verify([capture.snapshot], quick=False, observer=Watcher()) == {}
 
 
 @pytest.mark.parametrize("walker", ["in Python"], indirect=True)  # what it interrupts is Python
@@ -193,7 +301,7 @@ def test_entries_that_vanish_while_a_folder_is_listed_are_no_error(
     fired.clear()
     limit = 1000
     monkeypatch.setattr(os, "scandir", Vanishing)
-    with pytest.raises(TreeUnsteady):
+    with pytest.raises(TreeUnsteady):  # another one each time
         take(new_store(tmp_path / "store"), tree)
 
 

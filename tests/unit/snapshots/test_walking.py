@@ -17,12 +17,13 @@ import pytest
 from mulligan.adapters.snapshots.cache.tree_archive import Archive, pack
 from mulligan.adapters.snapshots.format.signatures import signature
 from mulligan.adapters.snapshots.scan import c_walk as walking
-from mulligan.adapters.snapshots.scan.directory_handles import Folders
+from mulligan.adapters.snapshots.scan.exclusions import NOTHING
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.adapters.snapshots.watch import inotify
 from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.osfiles.directory_handles import Folders
 from tests.support.ordinary_user import as_ordinary_user
 from tests.support.snapshot_world import Watcher, new_store, picture, take, tree_at
 from tests.support.walkers import walked
@@ -47,7 +48,7 @@ def walk(
     fd = os.open(path, os.O_RDONLY)
     try:
         return walking.walk(
-            fd, b".mulligan", time.time_ns() + LATER, -1, inotify.WANTED, threads, rows, heap, row
+            fd, b".mulligan", time.time_ns() + LATER, -1, inotify.WANTED, threads, rows, heap, row, [], b""
         )
     finally:
         os.close(fd)
@@ -69,7 +70,7 @@ def open_descriptors() -> int:
 
 def found_by_scan(tree: Path) -> dict[str, Any]:
     with Folders(tree) as folders:
-        scan = Scan(folders, {}, time.time_ns() + LATER, Witness())
+        scan = Scan(folders, NOTHING, time.time_ns() + LATER, Witness())
         top = scan.run()
     found: dict[str, Any] = {"size": scan.size_bytes}
     for folder in top.walk():
@@ -171,14 +172,14 @@ def test_without_the_extension_it_is_told_why() -> None:
 def test_unchanged_folders_are_told_by_one_row(tmp_path: Path, tree: Path) -> None:
     capture(tmp_path / "store", tree)
     with Folders(tree) as folders:
-        top = Scan(folders, {}, time.time_ns() + LATER, Witness()).run()
+        top = Scan(folders, NOTHING, time.time_ns() + LATER, Witness()).run()
     assert not top.children["."].sealed  # nothing was known
     (tree / "folder 1" / "1" / "1").write_text("other")
     (cache,) = (tmp_path / "store" / "caches").iterdir()
     archive = _archive(cache)
     known = archive.top()
     with Folders(tree) as folders:
-        top = Scan(folders, {}, time.time_ns() + LATER, Witness(), known).run()
+        top = Scan(folders, NOTHING, time.time_ns() + LATER, Witness(), known).run()
     sealed = {folder.name for folder in top.walk_unsealed() if folder.sealed}
     assert sealed == {"folder 0", "folder 2", "folder 3", "folder 4", "0", "2"}
 
@@ -270,7 +271,7 @@ def test_more_folders_than_may_be_open_are_listed_all_the_same(tmp_path: Path) -
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit[0], open_descriptors() + 150), limit[1]))
     try:
         with Folders(path) as folders:
-            top = Scan(folders, {}, time.time_ns(), Witness()).run()
+            top = Scan(folders, NOTHING, time.time_ns(), Witness()).run()
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limit)
     assert len(top.walk()) == 2 * depth + 2

@@ -70,7 +70,7 @@ class TestBounds:
         sandbox = base / "project" / ".mulligan" / "sandboxes" / "one"
         sandbox.mkdir()
         listed = ["~/.cache", "~/file", "~/nowhere", str(base / "link"), "~/.cache"]
-        bounds = a_confinement(base).bounds(PLAN, [a_sandbox(sandbox)], listed)
+        bounds = a_confinement(base).bounds(PLAN, [a_sandbox(sandbox)], listed, None)
         devices = [w for w in bounds.writable if w.startswith("/dev/") and not w.startswith(str(base))]
         assert {"/dev/null", "/dev/urandom", "/dev/tty"} <= set(devices)
         assert [each for each in bounds.writable if each not in devices] == [
@@ -86,7 +86,9 @@ class TestBounds:
     def test_of_a_database_are_the_folder_it_stands_in(self, base):
         folder = base / "project" / ".mulligan" / "sandboxes" / "data"
         folder.mkdir()
-        bounds = a_confinement(base).bounds(PLAN, [a_sandbox(folder / "app.db", ResourceType.SQLITE)], [])
+        bounds = a_confinement(base).bounds(
+            PLAN, [a_sandbox(folder / "app.db", ResourceType.SQLITE)], [], None
+        )
         assert bounds.writable[0] == str(folder)
 
     def test_of_a_database_in_another_sandbox_do_not_follow_where_a_tool_leads(self, base):
@@ -94,13 +96,13 @@ class TestBounds:
         folder.mkdir()
         (folder / "var").symlink_to(base / "elsewhere")
         sandboxes = [a_sandbox(folder / "var" / "app.db", ResourceType.SQLITE), a_sandbox(folder)]
-        bounds = a_confinement(base).bounds(PLAN, sandboxes, [])
+        bounds = a_confinement(base).bounds(PLAN, sandboxes, [], None)
         assert str(folder) in bounds.writable
         assert str(base / "elsewhere") not in bounds.writable
 
     @pytest.mark.parametrize("folder", [".", "project", "project/.mulligan"])
     def test_leave_out_a_temporary_folder_that_holds_the_project(self, base, folder):
-        bounds = a_confinement(base, folder, "tmp").bounds(PLAN, [], [])
+        bounds = a_confinement(base, folder, "tmp").bounds(PLAN, [], [], None)
         own = base / "project" / ".mulligan" / "scratch" / PLAN / "tmp"
         assert bounds.temporary == str(own)
         assert own.stat().st_mode & 0o777 == 0o700
@@ -108,17 +110,17 @@ class TestBounds:
         assert str(base / folder) not in bounds.writable
 
     def test_leave_out_a_temporary_folder_that_holds_the_database(self, base):
-        bounds = a_confinement(base, "tmp", database="tmp/deep/m.db").bounds(PLAN, [], [])
+        bounds = a_confinement(base, "tmp", database="tmp/deep/m.db").bounds(PLAN, [], [], None)
         assert str(base / "tmp") not in bounds.writable
 
     def test_give_a_folder_of_its_own_where_the_machine_has_none(self, base):
-        bounds = a_confinement(base, "nowhere").bounds(PLAN, [], [])
+        bounds = a_confinement(base, "nowhere").bounds(PLAN, [], [], None)
         assert bounds.temporary is not None
 
     def test_fail_by_name_where_no_temporary_folder_can_be_made(self, base):
         (base / "project" / ".mulligan" / "scratch").write_text("in the way")
         with pytest.raises(SystemFailed) as caught:
-            a_confinement(base, "project").bounds(PLAN, [], [])
+            a_confinement(base, "project").bounds(PLAN, [], [], None)
         assert "scratch" in str(caught.value.facts["path"])
 
     @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ class TestProcesses:
     def test_are_not_started_under_a_launcher_that_dies(self):
         bounds = drawn()
         with pytest.raises(SystemFailed, match="could not be confined: the launcher was killed"):
-            Launchers(python="/bin/false", environment={}, how="tree").start(PLAN, (), bounds)
+            Launchers(python="/bin/false", environment={}, how="tree").start(PLAN, (), bounds, None)
 
     def test_are_not_left_behind_by_an_interrupt_while_they_are_confined(self, tmp_path):
         program = tmp_path / "silent"
@@ -272,19 +274,20 @@ class TestProcesses:
             signal.setitimer(signal.ITIMER_REAL, 0.5)
             with pytest.raises(KeyboardInterrupt):
                 Launchers(python=str(program), environment={"PATH": os.defpath}, how="tree").start(
-                    PLAN, (), drawn()
+                    PLAN, (), drawn(), None
                 )
         finally:
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
         assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
 
+    @pytest.mark.processes_measured
     def test_are_not_started_where_the_bounds_cannot_be_drawn(self, tmp_path):
         """A tool that cannot be confined is not run unconfined."""
         (tmp_path / "file").touch()
         bounds = drawn(tmp_path / "file" / "below")
         launchers = Launchers(python=sys.executable, environment=dict(os.environ), how="tree")
         with pytest.raises(SystemFailed) as caught:
-            launchers.start(PLAN, (), bounds)
+            launchers.start(PLAN, (), bounds, None)
         assert "could not be confined: Not a directory (writes, with Landlock)" in caught.value.text
         assert "sandbox.isolate" in caught.value.next_step
 
@@ -306,6 +309,7 @@ class TestProcesses:
                     with pytest.raises(Exception, match="Permission denied"):
                         tool.call(a_request(root, args, bounds=bounds), host)
 
+    @pytest.mark.processes_measured
     def test_below_others_that_are_confined_count_as_linking_all_the_time(self, tmp_path, toolbox, host):
         """Only the outer launcher can notice links; the inner one says so."""
         code = (
@@ -321,7 +325,8 @@ class TestProcesses:
             ")\n"
             f"writable = ({str(tmp_path)!r}, *{written_by_coverage()})\n"
             "bounds = Bounds(writable=writable, sandboxes=(), missing=(), temporary=None)\n"
-            "command = Command(argv=('true',), folder=Path('.'), environment=dict(os.environ), bounds=bounds)\n"
+            "command = Command(argv=('true',), folder=Path('.'), environment=dict(os.environ),\n"
+            "    bounds=bounds, appearance=None)\n"
             "request = a_request(Path('.'), {}, timeout=None)\n"
             "made.run('shell', request, command, Recorded('shell', lambda _: None))\n"
             "print(len(linked)); made.forget(None)\n"

@@ -115,14 +115,19 @@ class TestWithoutSubreaper:
 
     def run(self, launchers, root, command, timeout=30.0):
         made = Command(
-            argv=("/bin/sh", "-c", command), folder=root, environment=dict(os.environ), bounds=None
+            argv=("/bin/sh", "-c", command),
+            folder=root,
+            environment=dict(os.environ),
+            bounds=None,
+            appearance=None,
         )
         request = a_request(root, {}, timeout=timeout)
         return launchers.run("shell", request, made, Recorded("shell", lambda _: None))
 
     def test_a_command_runs(self, launchers, root):
-        assert self.run(launchers, root, "echo hi").stdout == b"hi\n"
+        assert self.run(launchers, root, "echo hi").printed.stdout == b"hi\n"
 
+    @pytest.mark.processes_measured
     def test_what_stays_in_the_group_is_ended(self, launchers, root):
         outcome = self.run(launchers, root, "sleep 300 & echo $! > pid")
         assert is_gone_or_zombie(int((root / "pid").read_text()))

@@ -247,6 +247,7 @@ def publish(context: mulligan.StepContext, title: str, sleep: float = 0, ask: st
 )
 
 
+@pytest.mark.processes_measured
 def test_a_call_and_its_undo(home, root):
     box, host = home.trusted(SITE), RecordingHost()
     request = a_request(root, {"title": "one"})

@@ -37,6 +37,7 @@ def test_a_package_is_used_whether_or_not_the_tools_file_is_trusted(home):
         box.tool("publish")
 
 
+@pytest.mark.processes_measured
 def test_a_package_that_is_broken_or_takes_a_name_does_not_hinder_the_others(home):
     place = package(home, "greeters", GREET)
     package(home, "broken", "1 / 0\n")

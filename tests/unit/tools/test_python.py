@@ -9,6 +9,7 @@ import pytest
 from mulligan.adapters.tools.launcher.launcher import is_zombie
 from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.toolbox import LocalToolbox
+from mulligan.domain.views.printed import Printed, printed_in
 from mulligan.errors import CheckpointFailed, ToolFailed
 from tests.support.recording_host import a_request
 
@@ -34,7 +35,8 @@ def test_a_function_gets_its_arguments_and_gives_its_result(call, module, host):
     result = call("python", function="work:f", kwargs={"a": 2})
     assert result.output == {"sum": 3, "list": [1, None]}
     assert host.shown == b"live\n"
-    assert result.detail == {"leftovers": [], "threads": []}
+    assert (result.detail["leftovers"], result.detail["threads"]) == ([], [])
+    assert printed_in(result.detail, result.output) == Printed(stdout=b"live\n", stderr=b"")
     assert result.messages == ()
 
 
@@ -46,6 +48,7 @@ def test_names_may_be_dotted(call, root):
     assert call("python", function="pack.inner:A.f").output == "here"
 
 
+@pytest.mark.processes_measured
 def test_the_context_tells_of_the_plan(call, module, root, tmp_path):
     module(
         "def f(context):\n"
@@ -61,12 +64,14 @@ def test_the_context_tells_of_the_plan(call, module, root, tmp_path):
     ]
 
 
+@pytest.mark.processes_measured
 def test_an_unknown_resource_is_named_with_those_there_are(call, module):
     module("def f(context): return str(context.path('nonesuch'))\n")
     with pytest.raises(ToolFailed, match="no resource 'nonesuch'; it has: workspace"):
         call("python", function="work:f")
 
 
+@pytest.mark.processes_measured
 def test_decisions_checkpoints_and_lines_reach_the_host_with_the_state(call, module, host):
     module(
         "def f(context):\n"
@@ -87,6 +92,7 @@ def test_decisions_checkpoints_and_lines_reach_the_host_with_the_state(call, mod
     assert [memory["step"] for memory in host.memories] == [1, 2, 2, 3]
 
 
+@pytest.mark.processes_measured
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -154,6 +160,7 @@ def test_interrupting_the_runner_ends_the_worker(call, module, root):
     assert is_gone(root)
 
 
+@pytest.mark.processes_measured
 def test_spawning_is_the_hosts_to_do(call, module, host):
     module(
         "def f(context):\n"
@@ -216,6 +223,7 @@ def test_a_sandbox_that_is_a_database_file(call, module, root):
     ]
 
 
+@pytest.mark.processes_measured
 def test_a_nul_in_the_environment_is_refused(call, module):
     module("def f(context): pass\n")
     with pytest.raises(ToolFailed, match="NUL"):
@@ -225,6 +233,7 @@ def test_a_nul_in_the_environment_is_refused(call, module):
         call("python", function="work:f", _environment={"MULLIGAN_VAR_A": "a\0b"})
 
 
+@pytest.mark.processes_measured
 def test_a_sandbox_that_is_gone(call, root):
     with pytest.raises(ToolFailed, match="could not be started"):
         call("python", function="work:f", _root=root / "gone" / "away")

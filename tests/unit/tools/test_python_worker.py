@@ -49,6 +49,7 @@ def test_every_call_begins_alike(call, module, root):
     assert second == [str(root), None, "2", first[3]]
 
 
+@pytest.mark.processes_measured
 def test_a_worker_is_not_kept_when_a_file_it_imported_changed(call, module, root):
     (root / "part.py").write_text("VALUE = 1\n")
     module("import part\ndef f(context): return [os.getpid(), part.VALUE]\n")
@@ -153,6 +154,7 @@ def test_processes_left_running_are_ended_and_reported(call, module, root):
     assert "sleep 300" in result.messages[0]
 
 
+@pytest.mark.processes_measured
 def test_orphans_left_running_are_ended_and_reported(call, module, root):
     module(
         "def f(context):\n"
@@ -172,6 +174,7 @@ def test_finished_children_that_nobody_waited_for_are_no_leftovers(call, module)
     assert call("python", function="work:f").output == first.output
 
 
+@pytest.mark.processes_measured
 def test_threads_left_running_end_with_their_worker(call, module, root):
     module(
         "def beat():\n    while True:\n        open('beat', 'a').write('x')\n        time.sleep(0.005)\n"
@@ -233,6 +236,7 @@ def test_a_launcher_that_was_killed(call, module, root):
     assert is_gone(root)
 
 
+@pytest.mark.processes_measured
 def test_a_launcher_that_is_killed_as_the_function_returns(call, module, root):
     module(
         "def f(context):\n    open('pid', 'w').write(str(os.getpid()))\n"

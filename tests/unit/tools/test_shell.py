@@ -12,6 +12,7 @@ from mulligan.adapters.tools.launcher.launcher import is_zombie
 from mulligan.adapters.tools.process.command_runner import Launchers
 from mulligan.adapters.tools.process.tool_output import RECORDED
 from mulligan.adapters.tools.toolbox import LocalToolbox
+from mulligan.domain.views.printed import Printed, printed_in
 from mulligan.errors import PathEscapes, SystemFailed, ToolFailed, ToolTimedOut
 from tests.support.recording_host import PLAN, RecordingHost, a_request
 from tests.unit.tools.timeouts import timed_out
@@ -22,7 +23,8 @@ def test_output_is_stdout_without_its_last_line_break(call, host):
     assert result.output == "one\ntwo"
     assert b"one\ntwo\n" in host.shown
     assert b"aside\n" in host.shown
-    assert result.detail == {"exit_status": 0, "leftovers": []}
+    assert (result.detail["exit_status"], result.detail["leftovers"]) == (0, [])
+    assert printed_in(result.detail, result.output) == Printed(stdout=b"one\ntwo\n", stderr=b"aside\n")
     assert result.messages == ()
 
 
@@ -76,6 +78,7 @@ def test_a_program_without_a_name(call):
         call("shell", argv=["", "x"])
 
 
+@pytest.mark.processes_measured
 def test_a_program_that_is_not_executable(call, root):
     (root / "prog").write_text("#!/bin/sh\n")
     with pytest.raises(ToolFailed, match="Permission denied"):
@@ -221,6 +224,7 @@ def test_values_no_variable_can_hold_come_as_files_that_go_away(toolbox, host, r
     assert not Path(lines[2].split()[-1]).exists()
 
 
+@pytest.mark.processes_measured
 def test_arguments_longer_than_the_system_takes(call):
     with pytest.raises(ToolFailed, match="Argument list too long"):
         call("shell", argv=["echo", "x" * 300_000])
@@ -275,6 +279,7 @@ def test_an_idle_launcher_that_was_killed_is_replaced(call, root):
     assert int(call("shell", command="echo $PPID").output) != launcher
 
 
+@pytest.mark.processes_measured
 def test_a_launcher_told_to_stop_ends_its_processes(call, root):
     with pytest.raises(ToolFailed):
         call("shell", command="echo $$ > pid; kill -TERM $PPID; sleep 300")
@@ -298,8 +303,11 @@ def test_launchers_are_kept_per_plan_and_forgotten_on_request(toolbox, call, roo
     toolbox.forget_processes()
 
 
+@pytest.mark.processes_measured
 def test_ending_a_launcher_that_runs_nothing_waits_for_nothing(root):
-    launcher = Launchers(python=sys.executable, environment=os.environ, how="tree").start(PLAN, (), None)
+    launcher = Launchers(python=sys.executable, environment=os.environ, how="tree").start(
+        PLAN, (), None, None
+    )
     ending = threading.Thread(target=launcher.end, daemon=True)  # Ctrl-C between two calls does this
     ending.start()
     ending.join(30)

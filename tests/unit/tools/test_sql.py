@@ -46,6 +46,7 @@ def failure(sql: Sql, *statements: str, **options: object) -> str:
     return failed.value.text
 
 
+@pytest.mark.processes_measured
 def test_the_rows_of_the_last_statement_that_gives_any_are_the_output(
     sql: Sql, database: Path, host: RecordingHost
 ) -> None:
@@ -98,6 +99,7 @@ def test_a_failing_statement_leaves_nothing_of_those_before_it(sql: Sql, databas
     assert beside(database) == ["app.db"]
 
 
+@pytest.mark.processes_measured
 def test_what_only_the_commit_finds_wrong_leaves_nothing_either(sql: Sql, database: Path) -> None:
     told = failure(
         sql,
@@ -133,15 +135,27 @@ def test_savepoints_work_inside_the_transaction(sql: Sql, database: Path) -> Non
         ("-- the end\nCOMMIT", "COMMIT is refused"),
         ("end transaction;", "END is refused"),
         ("ROLLBACK", "ROLLBACK is refused"),
-        ("SELECT load_extension('x')", "the function load_extension could reach another file"),
+        pytest.param(
+            "SELECT load_extension('x')",
+            "the function load_extension could reach another file",
+            marks=pytest.mark.processes_measured,
+        ),
         ("SELECT fts3_tokenizer('x', x'00')", "the function fts3_tokenizer could reach another file"),
-        ("CREATE VIRTUAL TABLE v USING csv(filename='/etc/passwd')", "the module csv could reach"),
-        ("PRAGMA writable_schema = 1", "PRAGMA writable_schema is not for"),
+        pytest.param(
+            "CREATE VIRTUAL TABLE v USING csv(filename='/etc/passwd')",
+            "the module csv could reach",
+            marks=pytest.mark.processes_measured,
+        ),
+        pytest.param(
+            "PRAGMA writable_schema = 1",
+            "PRAGMA writable_schema is not for",
+            marks=pytest.mark.processes_measured,
+        ),
         ("PRAGMA temp_store_directory = '/tmp'", "PRAGMA temp_store_directory is not for"),
         ("PRAGMA journal_mode = wal", "PRAGMA journal_mode is not for"),
         ("PRAGMA foreign_keys = ON", "PRAGMA foreign_keys is not for"),
         ("SELECT ?", "Incorrect number of bindings"),
-        ("SELECT 'never closed", "unrecognized token"),
+        pytest.param("SELECT 'never closed", "unrecognized token", marks=pytest.mark.processes_measured),
         ("INSERT INTO t VALUES ('\0')", "null character"),
     ],
 )
@@ -164,6 +178,7 @@ def test_what_the_database_says_of_itself_may_be_asked_and_set(sql: Sql, databas
     assert sql("SELECT word FROM words WHERE words MATCH 'found'").output == [{"word": "found"}]
 
 
+@pytest.mark.processes_measured
 def test_too_many_rows_are_cut_off_and_told(sql: Sql) -> None:
     count = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1500) SELECT "
     many = sql(f"{count} x FROM n")
@@ -249,6 +264,7 @@ def test_a_database_that_is_not_there_is_made_with_the_folders_it_needs(call: Sq
     assert rows(path) == []
 
 
+@pytest.mark.processes_measured
 def test_one_that_was_not_there_is_not_there_after_a_failure(call: Sql, root: Path) -> None:
     path = root / "new" / "folder" / "fresh.db"
     with pytest.raises(ToolFailed):
@@ -258,6 +274,7 @@ def test_one_that_was_not_there_is_not_there_after_a_failure(call: Sql, root: Pa
     assert list(root.iterdir()) == []
 
 
+@pytest.mark.processes_measured
 @pytest.mark.parametrize("swapped", ["var", "var/app.db"])
 def test_a_symlink_in_the_place_of_the_database_is_not_followed(
     sql: Sql, root: Path, outside: Path, database: Path, swapped: str
@@ -304,6 +321,7 @@ def test_a_process_that_is_killed_is_told(sql: Sql, database: Path, monkeypatch:
     assert failure(sql, "SELECT 1") == "sql: its process ended with status 1: no memory"
 
 
+@pytest.mark.processes_measured
 def test_long_statements_reach_it_whole(sql: Sql, database: Path) -> None:
     sql(f"INSERT INTO t VALUES ('{'x' * 300_000};')")
     with closing(sqlite3.connect(database)) as connection:

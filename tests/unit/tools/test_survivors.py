@@ -111,6 +111,7 @@ def test_no_two_deaths_leave_a_process_that_wiped_its_environment(toolbox, root,
     assert toolbox.end_survivors(f"plan-wiped-{PLAN}", ()) == ()
 
 
+@pytest.mark.processes_measured
 def test_killing_the_runner_ends_its_worker(root):
     (root / "module.py").write_text(
         "import os, time\ndef work(context):\n    open('pid', 'w').write(str(os.getpid()))\n"
@@ -261,7 +262,7 @@ def a_sandbox(path: Path, strategy: Strategy = Strategy.FILESYSTEM_COPY) -> Sand
         resource="r",
         type=ResourceType.FS_DIRECTORY,
         strategy=strategy,
-        location=str(path),
+        location=str(path if strategy is Strategy.IN_PLACE else path.parent / "real folder"),
         path=str(path),
         base=Snapshot(roots=()),
         excluded=(),
@@ -270,6 +271,7 @@ def a_sandbox(path: Path, strategy: Strategy = Strategy.FILESYSTEM_COPY) -> Sand
     )
 
 
+@pytest.mark.processes_measured
 def test_a_second_interrupt_gives_no_more_grace(root, tmp_path):
     """Ctrl-C twice: everything is killed at once, and the second one goes on."""
     toolbox = LocalToolbox(

@@ -17,7 +17,15 @@ _TEXT = "typeof({0}) = 'text'"
 _NUMBER = f"typeof({{0}}) = 'integer' AND {{0}} BETWEEN 0 AND {_LARGEST}"
 _DOCUMENT = "typeof({0}) = 'text' AND json_valid({0})"
 _LISTS = (
-    *("messages_json", "conflicts_json", "alternatives_json", "excluded_json"),
+    *(
+        "messages_json",
+        "conflicts_json",
+        "alternatives_json",
+        "excluded_json",
+        "patterns_json",
+        "hidden_json",
+        "moving_json",
+    ),
     *("superseded_decisions_json", "cancelled_child_plans_json"),
 )
 _ANYTHING = ("output_json", "value_json")

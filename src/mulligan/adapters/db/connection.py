@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +27,9 @@ _SETTINGS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
+    "PRAGMA secure_delete = ON",  # what is forgotten leaves the file, also where SQLite was built without it
 )
+_NAP = 0.005  # seconds
 _COUNTER = "PRAGMA user_version"
 _COUNTED = 1 << 30
 _CHANGES = "PRAGMA data_version"
@@ -51,8 +54,10 @@ class SqliteConnection:
         if self.path.exists() and not os.access(self.path, os.W_OK):
             raise DatabaseUnusable(database=str(self.path), reason="it is read-only")
         raw = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        until = time.monotonic() + _BUSY_MS / 1000
         for setting in (f"PRAGMA busy_timeout = {_BUSY_MS}", *_SETTINGS):
-            raw.execute(setting)
+            while not _is_set(raw, setting, until):
+                time.sleep(_NAP)
         return raw
 
     def execute(self, statement: str, values: Sequence[Value] = ()) -> None:
@@ -178,6 +183,9 @@ class SqliteConnection:
             return DatabaseUnusable(hint=hint, **facts)
         if getattr(exc, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
             return DatabaseUnusable(hint=_BUSY_HINT, **facts)
+        if getattr(exc, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:  # a statement that does not fit
+            hint = f"its tables are those of another version: use that one; to start over, move {self.path.parent} away"
+            return DatabaseUnusable(hint=hint, **facts)
         return DatabaseUnusable(**facts)
 
     def _reason(self, exc: sqlite3.Error) -> str:
@@ -209,6 +217,20 @@ class SqliteReader(SqliteConnection):
         raw = sqlite3.connect(self._address, uri=True, timeout=self._patience)
         raw.execute("PRAGMA query_only = ON")
         return raw
+
+
+def _is_set(raw: sqlite3.Connection, setting: str, until: float) -> bool:
+    """Make a setting; return False where another connection does so too.
+
+    SQLite lets nobody wait for the switch of a new database to WAL.
+    """
+    try:
+        raw.execute(setting)
+    except sqlite3.OperationalError as exc:
+        if exc.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+            raise
+        return False
+    return True
 
 
 def _statements(text: str) -> list[str]:

@@ -7,19 +7,25 @@ from typing import TYPE_CHECKING
 
 from mulligan.adapters.db.connection import SqliteConnection
 from mulligan.rows.database import Database
+from mulligan.rows.place_codec import ABSOLUTE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NEWEST_VERSION = 9  # of the files in migrations/; opening a database of today reads none of them
+    from mulligan.rows.place_codec import Places
+
+NEWEST_VERSION = 15  # of the files in migrations/; opening a database of today reads none of them
 
 _HAS_VERSION = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'"
 _VERSION = "SELECT version FROM schema_version"
 
 
-def sqlite_database(path: Path) -> Database:
-    """Return the database in that file, which is opened when it is first needed."""
-    return Database(partial(open_sqlite, path))
+def sqlite_database(path: Path, places: Places = ABSOLUTE) -> Database:
+    """Return the database in that file, which is opened when it is first needed.
+
+    Paths in its rows are relative to the places.
+    """
+    return Database(partial(open_sqlite, path), places)
 
 
 def open_sqlite(path: Path) -> SqliteConnection:

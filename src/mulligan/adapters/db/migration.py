@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from mulligan.adapters.db.database_file import version_of
+from mulligan.adapters.db.relative_paths import make_paths_relative
 from mulligan.boundaries import act
 from mulligan.domain.plans.handle import free_handle
 from mulligan.errors import DatabaseTooNew, DatabaseUnusable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.db.connection import SqliteConnection
 
 _WITH_HANDLES = 9
+_WITH_RELATIVE_PATHS = 11
 _VERSION_TABLE = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"
 
 
@@ -55,6 +57,8 @@ def migrate(connection: SqliteConnection, migrations: Sequence[Migration]) -> No
                 connection.script(migration.text)
                 if migration.version == _WITH_HANDLES:
                     _make_handles(connection)
+                if migration.version == _WITH_RELATIVE_PATHS:
+                    make_paths_relative(connection)
         connection.execute("DELETE FROM schema_version")
         connection.execute("INSERT INTO schema_version (version) VALUES (?)", (max(found, known),))
 

@@ -37,6 +37,8 @@ def files(changes: Changes) -> Markup:
     parts += [_folder(folder, several=several) for folder in changes.folders]
     if changes.paths_left_out:
         parts.append(_note(f"{counted(changes.paths_left_out, 'more path')} changed: ", coded(changes.look)))
+    if changes.hidden:
+        parts.append(_note(f"{counted(changes.hidden, 'cache file')} not shown"))
     if changes.problem:
         parts.append(element("p", f"Not all of it can be shown: {changes.problem}", class_="problem"))
     return element("div", parts, class_="files")

@@ -21,7 +21,6 @@ from mulligan.domain.views.report import Changes
 from mulligan.domain.views.story import Happening, ShownCall
 
 GROUP, CHILD = "g-", "p-"  # how anchors begin
-_SHORT_ID = 10  # characters: the time at which a ULID was made
 _SHORT = 12  # lines of an output that is shown without asking
 _WORDS = (60, 20)  # first and last lines of a message
 
@@ -119,7 +118,7 @@ def _checkpoint(happening: Happening, group: GroupOutline, scene: Scene) -> Draw
         element("span", "Checkpoint", class_="word"),
         element("strong", f"“{group.label}”") if group.label else None,
         element("code", group.type.value),
-        _group(group.group_id, group.checkpoints[0].checkpoint_id, scene),
+        _group(group.group_id, group.number, scene),
         _gone(superseded=group.superseded),
         clock(happening.at),
     )
@@ -169,6 +168,8 @@ def _told(happening: Happening, scene: Scene) -> tuple[str, Content]:
             return "turn", sentence(
                 f"Continued with an edited plan file, from step {_number(data, 'from_step')}"
             )
+        case EventType.STEP_ADDED:
+            return "turn", sentence(f"Continued with another step: {data['step']}")
         case EventType.STEP_FAILED:
             return "failure", [sentence("The step failed"), _error(str(data["error"]))]
         case EventType.TOOL_UNDONE:
@@ -187,9 +188,10 @@ def _told(happening: Happening, scene: Scene) -> tuple[str, Content]:
             found = joined(", ", chip(counted(conflicts, "conflict"), "warn")) if conflicts else None
             return "child", sentence("Child plan ", _child(data, scene), merged, found)
         case EventType.CHECKPOINT:  # only the log knows it
+            number = f" @{data['number']}" if data.get("number") else ""
             label = f" “{data['label']}”" if data.get("label") else ""
             kind = element("code", str(data["checkpoint_type"]))
-            return "checkpoint", sentence(f"Checkpoint{label} ", kind, " ", chip("pruned", "gone"))
+            return "checkpoint", sentence(f"Checkpoint{number}{label} ", kind, " ", chip("pruned", "gone"))
         case EventType.PRUNED:
             groups = cast("list[str]", data["groups"])
             return "note", sentence(f"{counted(len(groups), 'older checkpoint')} pruned")
@@ -207,6 +209,11 @@ def _told(happening: Happening, scene: Scene) -> tuple[str, Content]:
             return "turn", _of_resources(happening, "Applied to the real resources")
         case EventType.UNAPPLIED:
             return "turn", _of_resources(happening, "Taken out of the real resources again")
+        case EventType.PATHS_RESTORED:
+            restored = f"{counted(int(str(data['paths'])), 'path')} restored from @{data['number']}"
+            return "note", sentence(f"{restored} into the {data['place']}")
+        case EventType.FORGOTTEN:
+            return "note", sentence(f"Paths purged from {counted(int(str(data['groups'])), 'checkpoint')}")
         case EventType.LOG:
             return "log", [sentence("The tool says"), _words(str(data["message"]))]
         case EventType.MESSAGE:
@@ -221,16 +228,14 @@ def _child(data: JsonObject, scene: Scene) -> Markup:
     return scene.reference(f"{CHILD}{data['plan_id']}", str(data["name"]))
 
 
-def _group(group_id: str, checkpoint_id: str, scene: Scene) -> Markup:
-    """Draw a group by the id that commands show, that of its first checkpoint; a tooltip has all of it."""
-    return scene.reference(
-        f"{GROUP}{group_id}", f"{checkpoint_id[:_SHORT_ID]}…", class_="id", title=checkpoint_id
-    )
+def _group(group_id: str, number: object, scene: Scene) -> Markup:
+    """Draw a group by its number; events of an earlier version do not have it."""
+    return scene.reference(f"{GROUP}{group_id}", f"@{number}" if number else "an earlier one", class_="id")
 
 
 def _where_to(data: JsonObject, scene: Scene) -> Markup:
     paths = counted(_number(data, "paths"), "path")
-    group = _group(str(data["group_id"]), str(data["checkpoint_id"]), scene)
+    group = _group(str(data["group_id"]), data.get("number"), scene)
     return joined(" to checkpoint ", group, f" at step {_number(data, 'step_index')}; {paths} restored")
 
 

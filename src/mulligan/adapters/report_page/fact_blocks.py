@@ -36,7 +36,7 @@ def facts(part: PlanReport) -> Markup:
 
 def _rows(part: PlanReport) -> Iterator[tuple[str, Content]]:
     plan = part.plan
-    yield "Plan", element("code", plan.plan_id, class_="id")
+    yield "Plan", element("code", plan.handle, class_="id")
     if part.parent_name is not None:
         yield "Child of", part.parent_name
     yield "State", [chip(plan.state.value), f" in phase {plan.phase.value}"]

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from mulligan.adapters.sandboxes.removal import clear_trash, exchange, remove_tree, trash_in
 from mulligan.boundaries import act
-from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.ids import PlanId, is_id
 from mulligan.errors import SystemFailed
 from mulligan.osfiles.folders import size_of_folder
 
@@ -23,7 +23,8 @@ class LocalPlanFolders(Struct, frozen=True, eq=False, kw_only=True):
         return [PlanId(path.name) for path in _folders_in(self.home)]
 
     def list(self, plan_id: PlanId) -> "list[Path]":
-        return _folders_in(self.home / plan_id)
+        folder = self.home / plan_id
+        return [] if folder.is_symlink() else _folders_in(folder)
 
     def size_of(self, folder: Path) -> int:
         return size_of_folder(folder)
@@ -32,6 +33,12 @@ class LocalPlanFolders(Struct, frozen=True, eq=False, kw_only=True):
         remove_tree(folder, self.home)
         with suppress(OSError):  # it holds others
             folder.parent.rmdir()
+
+    def remove_all(self, plan_id: PlanId) -> None:
+        for folder in self.list(plan_id):
+            self.remove(folder)
+        if is_id(plan_id):  # nothing else is the name of a folder of ours
+            remove_tree(self.home / plan_id, self.home)
 
     def is_free(self, folder: Path) -> bool:
         """Return whether the place of one of a plan's folders is free; False for a folder of another project."""

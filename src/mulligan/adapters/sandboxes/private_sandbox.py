@@ -1,17 +1,19 @@
 """The base of private sandboxes: only the plan works in them, and only the store knows their checkpoints."""
 
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
 
-from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.adapters.sandboxes.parked_trees import ParkedTrees
+from mulligan.adapters.sandboxes.removal import is_plainly_in, remove_tree
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Damage
 from mulligan.domain.resources.placement import folder_name
 from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import CheckpointId, PlanId
+from mulligan.domain.trees.tree_difference import StoredContent
 from mulligan.errors import SandboxMissing, TargetExists
 from mulligan.ports import (
     ApplyOrder,
@@ -29,8 +31,15 @@ class Workplace(Struct, frozen=True, eq=False, kw_only=True):
 
     store: SnapshotStore
     home: Path  # the folder for sandboxes
+    project: Path  # the project folder, which every resource lies in
     project_home: Path  # neither this nor the next is a resource of any plan
     user_home: Path
+    pool: Callable[[], int]  # parked trees to keep for one resource
+
+    @property
+    def parked(self) -> ParkedTrees:
+        """The working copies of plans that are over."""
+        return ParkedTrees(home=self.home, store=self.store, limit=self.pool)
 
     @contextmanager
     def workshop(self, plan_id: PlanId, resource: str) -> Generator[Path]:
@@ -69,14 +78,20 @@ class Private:
             excluded=tuple(sorted(order.excluded)),
             branch=None,
             git_dir=None,
+            patterns=order.patterns,
         )
 
     def exists(self, sandbox: Sandbox) -> bool:
         """Return whether the sandbox's folder exists, without a symlink in its place or in that of the plan's."""
-        if not Path(sandbox.path).is_relative_to(self._home):
-            return False  # a project that was copied: the sandbox is that of the original
-        folder = self._folder(sandbox)
-        return folder.is_dir() and not folder.is_symlink() and not folder.parent.is_symlink()
+        path, folder = Path(sandbox.path), self._folder(sandbox)
+        if not (path.is_relative_to(folder) and is_plainly_in(folder, self._home)):
+            return False  # such as in a project that was copied: the sandbox is that of the original
+        return (
+            ".." not in path.parts
+            and folder.is_dir()
+            and not folder.is_symlink()
+            and not folder.parent.is_symlink()
+        )
 
     def _folder(self, sandbox: Sandbox) -> Path:
         return Path(sandbox.path)
@@ -84,6 +99,15 @@ class Private:
     def _must_exist(self, sandbox: Sandbox) -> None:
         if not self.exists(sandbox):
             raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
+
+    def branch_of(self, real: Sandbox) -> str | None:
+        return None
+
+    def branch_in(self, snapshot: Snapshot) -> str | None:
+        return None
+
+    def move_between(self, one: Snapshot, other: Snapshot) -> str:
+        return ""
 
     def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
         """Refuse nothing: any files can take changes."""
@@ -109,13 +133,30 @@ class Private:
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
         return {}
 
+    def borrow_again(self, sandbox: Sandbox) -> None:
+        """Do nothing: nothing is borrowed."""
+
     def lacking(
         self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         return {}
 
+    def holding(
+        self, snapshots: Iterable[Snapshot], contents: Iterable[StoredContent]
+    ) -> tuple[Snapshot, ...]:
+        return ()
+
+    def pin_again(self, sandbox: Sandbox, snapshots: Iterable[Snapshot]) -> None:
+        """Do nothing: snapshots hold all that they need."""
+
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Do nothing: nothing was published."""
+
+    def carry_over(self, source: Path, sandbox: Sandbox) -> None:
+        """Do nothing: all of it belongs to its snapshots."""
+
+    def lenders(self, sandbox: Sandbox) -> Sequence[tuple[str, str]]:
+        return ()
 
     def recover(self, sandbox: Sandbox) -> tuple[str, ...]:
         return ()
@@ -135,6 +176,9 @@ class Private:
         self, real: Sandbox, present: Snapshot, written: Snapshot, before: Snapshot
     ) -> tuple[tuple[Root, ...], tuple[str, ...]]:
         return (), ()
+
+    def committed(self, real: Sandbox, before: Snapshot, after: Snapshot) -> Collection[str] | None:
+        return None
 
 
 def work_folder(shop: Path, name: str) -> WorkingTree:

@@ -2,12 +2,13 @@
 
 import errno
 import os
+import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mulligan.boundaries import act
-from mulligan.errors import SystemFailed
+from mulligan.errors import Advice, NextStep, SystemFailed
 from mulligan.osfiles.moves import exchange as exchange_names
 
 _TRASH = ".removed-"
@@ -24,14 +25,50 @@ def remove_tree(path: Path, home: Path) -> None:
     depth, path length or mode of a folder stops the removal, and no symlink is ever followed. Leftovers of a
     killed removal go too.
     """
+    if not is_plainly_in(path, home):
+        raise SystemFailed(
+            path=str(path),
+            reason=f"it is not in {home}, and is not removed",
+            hint=Advice("see what is wrong with ", NextStep("doctor")),
+        )
     try:
-        if path.is_dir() and not path.is_symlink():
-            _move_away(path, home)
-        elif path.is_symlink() or path.exists():
-            path.unlink()
+        if path.is_symlink() or path.exists():
+            with opened_parent(path) as parent:
+                move_away(path.name, parent, home)
     except OSError as exc:
         raise SystemFailed(path=str(path), reason=exc.strerror or str(exc)) from exc
     clear_trash(home)
+
+
+def move_away(name: str, folder_fd: int, home: Path) -> bool:
+    """Remove a file from an open folder, or move a folder into trash of its own; return whether there is trash.
+
+    The move is repeated where another process cleared the trash before anything was in it.
+    """
+    for attempt in range(_TRIES):
+        if not _is_folder(name, folder_fd):
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder_fd)
+            return False
+        trash = home / f"{_TRASH}{new_name()}"
+        trash.mkdir(mode=0o700)
+        try:
+            unlock(name, folder_fd)
+            with act("sandbox.remove"):
+                os.rename(name, trash / new_name(), src_dir_fd=folder_fd)
+            break
+        except FileNotFoundError:
+            if _is_folder(name, folder_fd) and (trash.is_dir() or attempt + 1 == _TRIES):
+                raise  # it is there still: else another process moved it away
+    return True
+
+
+def is_plainly_in(path: Path, home: Path) -> bool:
+    """Return whether a path leads into a folder without a symlink or `..` on the way; the path itself may be one."""
+    if path == home or ".." in path.parts or not path.is_relative_to(home):
+        return False
+    between = path.relative_to(home).parents
+    return not any((home / each).is_symlink() for each in list(between)[:-1])
 
 
 def trash_in(home: Path) -> list[Path]:
@@ -53,22 +90,6 @@ def clear_trash(home: Path) -> None:
             raise SystemFailed(path=str(trash), reason=exc.strerror or str(exc)) from exc
 
 
-def _move_away(path: Path, home: Path) -> None:
-    """Move a folder into trash of its own; again, where another process cleared that before anything was in it."""
-    for attempt in range(_TRIES):
-        trash = home / f"{_TRASH}{_new_name()}"
-        trash.mkdir(mode=0o700)
-        try:
-            with _opened(path.parent, _PARENT) as parent:
-                _unlock(path.name, parent)
-                with act("sandbox.remove"):
-                    os.rename(path.name, trash / _new_name(), src_dir_fd=parent)
-                return
-        except FileNotFoundError:
-            if trash.is_dir() or not path.is_dir() or attempt + 1 == _TRIES:
-                raise
-
-
 def remove_new_tree(path: Path) -> None:
     """Remove a folder that this process made in a place of the user's: nothing is made there, not for a moment.
 
@@ -77,8 +98,8 @@ def remove_new_tree(path: Path) -> None:
     try:
         if not path.is_dir() or path.is_symlink():
             return
-        with _opened(path.parent, _PARENT) as parent:
-            _unlock(path.name, parent)
+        with opened_parent(path) as parent:
+            unlock(path.name, parent)
         _empty(path)
         path.rmdir()
     except OSError as exc:
@@ -89,7 +110,7 @@ def exchange(one: Path, other: Path) -> None:
     """Let two folders of ours change places in one move; where the filesystem cannot, in three."""
     if exchange_names(_HERE, str(one), _HERE, str(other)):
         return
-    between = one.with_name(f"{one.name}-{_new_name()}")
+    between = one.with_name(f"{one.name}-{new_name()}")
     other.rename(between)
     one.rename(other)
     between.rename(one)
@@ -102,9 +123,16 @@ def _empty(folder: Path) -> None:
             name = pending.pop()
             with _opened(name, _FOLDER, base) as fd:
                 for inner in _unlink_all(fd):
-                    pending.append(_new_name())
+                    pending.append(new_name())
                     os.rename(inner, pending[-1], src_dir_fd=fd, dst_dir_fd=base)
             os.rmdir(name, dir_fd=base)
+
+
+@contextmanager
+def opened_parent(path: Path) -> Generator[int]:
+    """Open the folder that a path is in."""
+    with _opened(path.parent, _PARENT) as folder_fd:
+        yield folder_fd
 
 
 @contextmanager
@@ -123,18 +151,26 @@ def _unlink_all(folder_fd: int) -> list[str]:
     folders: list[str] = []
     for name, is_folder in found:
         if is_folder:
-            _unlock(name, folder_fd)
+            unlock(name, folder_fd)
             folders.append(name)
         else:
             os.unlink(name, dir_fd=folder_fd)
     return folders
 
 
-def _new_name() -> str:
+def _is_folder(name: str, folder_fd: int) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def new_name() -> str:
+    """Return a name that nothing has."""
     return os.urandom(8).hex()
 
 
-def _unlock(name: str, folder_fd: int) -> None:
+def unlock(name: str, folder_fd: int) -> None:
     """Let the owner enter and change a folder, without following a symlink put in its place."""
     if os.chmod in os.supports_follow_symlinks:  # pragma: no cover  macOS has this, Linux the way below
         os.chmod(name, 0o700, dir_fd=folder_fd, follow_symlinks=False)

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -10,8 +10,9 @@ from mulligan.adapters.snapshots.format.chunks import pieces
 from mulligan.adapters.snapshots.format.tree_format import address_of
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.trees.stored_diff import FolderReader, differences, file_of
+from mulligan.adapters.snapshots.trees.tree_lookup import item_at, items_in
 from mulligan.domain.checkpoints.snapshot import Root
-from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference
+from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference, TreeEntry, TreeItem
 from mulligan.errors import SystemFailed
 from mulligan.ports import Lease, Leases, PackStorage
 
@@ -48,14 +49,28 @@ class PackedTrees:
                 held.enter_context(self._leases.shared(Lease.OBJECTS))
             yield
 
-    def difference(self, old: Root, new: Root) -> tuple[TreeDifference, ...]:
+    def difference(self, old: Root, new: Root, within: Sequence[str] = ()) -> tuple[TreeDifference, ...]:
         with translated(self._work):
             self._objects.refresh()
-            return differences(address_of(old), address_of(new), self._folders)
+            return differences(address_of(old), address_of(new), self._folders, within)
 
     def read(self, content: StoredContent) -> bytes:
         with translated(self._work):
             return b"".join(pieces(file_of(content), self._objects.read))
+
+    def pieces(self, content: StoredContent) -> Iterator[bytes]:
+        with translated(self._work):
+            yield from pieces(file_of(content), self._objects.read)
+
+    def item(self, root: Root, path: str) -> TreeEntry | None:
+        with translated(self._work):
+            self._objects.refresh()
+            return item_at(address_of(root), path, self._folders)
+
+    def items(self, root: Root, path: str, *, recursive: bool) -> tuple[TreeItem, ...]:
+        with translated(self._work):
+            self._objects.refresh()
+            return tuple(items_in(address_of(root), path, self._folders, recursive=recursive))
 
     def head(self, content: StoredContent, length: int) -> bytes:
         with translated(self._work):

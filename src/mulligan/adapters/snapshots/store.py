@@ -1,8 +1,9 @@
 """The SnapshotStore port over packs, trees and the stat cache."""
 
+import os
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -22,16 +23,17 @@ from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
 from mulligan.adapters.snapshots.packs.repack import join_small_packs
 from mulligan.adapters.snapshots.packs.sweep import Level, Sweep
 from mulligan.adapters.snapshots.packs.verification import Verification
+from mulligan.adapters.snapshots.restore.adoption import doubts_about
 from mulligan.adapters.snapshots.restore.asides import Asides
 from mulligan.adapters.snapshots.restore.collisions import refuse_collisions
 from mulligan.adapters.snapshots.restore.known_tree import KnownTree
 from mulligan.adapters.snapshots.restore.real_tree import holds
 from mulligan.adapters.snapshots.restore.replacement import replace_files
-from mulligan.adapters.snapshots.restore.restore_plan import Difference, compare_trees
+from mulligan.adapters.snapshots.restore.restore_plan import Difference, SparedRecords, compare_trees
 from mulligan.adapters.snapshots.restore.restorer import Restoring
-from mulligan.adapters.snapshots.scan.directory_handles import Folders
+from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusions_of, left_out_in
 from mulligan.adapters.snapshots.scan.found_folder import Folder
-from mulligan.adapters.snapshots.scan.scan import Scan, Witness, exclusions_of, until_steady
+from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
 from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, OTHER_NAME, Look, Watch
 from mulligan.boundaries import act
@@ -39,6 +41,8 @@ from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, Snaps
 from mulligan.domain.checkpoints.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
 from mulligan.domain.trees.tree_difference import StoredContent, TreeEntry
 from mulligan.errors import SystemFailed
+from mulligan.osfiles.directory_handles import Folders, path_of
+from mulligan.osfiles.folders import reserved
 from mulligan.osfiles.tempdirs import Rooms
 from mulligan.ports import Lease, Leases, Observer, PackStorage, Replacement, Unobserved, WorkingTree
 
@@ -51,15 +55,26 @@ class PackedSnapshotStore(PackedTrees):
     """
 
     def __init__(
-        self, *, packs: PackStorage, leases: Leases, work: Path, now_ns: Callable[[], int], boot_id: str
+        self,
+        *,
+        packs: PackStorage,
+        leases: Leases,
+        work: Path,
+        now_ns: Callable[[], int],
+        boot_id: str,
+        staging: Path | None = None,
     ) -> None:
-        """`now_ns` is the wall clock that stamps files; `boot_id` distinguishes boots of the machine."""
+        """`now_ns` is the wall clock that stamps files; `boot_id` distinguishes boots of the machine.
+
+        `staging` is a folder for the asides of real trees that are on another filesystem than `work`.
+        """
         super().__init__(packs=packs, leases=leases, work=work)
         self._now_ns = now_ns
         self._rooms = Rooms(work / "rooms")
-        self._asides = Asides(work / "asides")
+        self._asides = Asides(work / "asides", staging)
         self._cache = StatCache(work, self._rooms, boot_id)
         self._level = Level(work / "level", self._rooms)
+        self._restless: dict[str, frozenset[str]] = {}  # by cache key: files that did not hold still
         self._watches: dict[str, Watch] = {}  # by the cache key of the tree
         self._open_watches: list[Watch] = []  # also those that another one of their tree replaces for a while
         # How the last capture, comparison or restore read its tree: all of it, or what changed.
@@ -99,6 +114,20 @@ class PackedSnapshotStore(PackedTrees):
         observer.progress("files counted", files, files)
         return Survey(files=files, size_bytes=scans[-1].size_bytes)
 
+    def matched(self, tree: WorkingTree) -> tuple[str, ...]:
+        exclusions = exclusions_of(tree)
+        found: list[str] = []
+        if tree.patterns:
+            with translated(tree.path), Folders(tree.path) as folders:
+                top = until_steady(lambda: Scan(folders, exclusions, self._now_ns(), Witness()).run())
+                for folder in top.walk():
+                    if folder.skipped:
+                        here = exclusions_in(folder, exclusions)
+                        with suppress(FileNotFoundError, NotADirectoryError):  # it is gone since
+                            names = left_out_in(folders.fd(folder), here)
+                            found += [path_of(folder, name) for name in names]
+        return tuple(sorted(found, key=os.fsencode))
+
     def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
         writer = PackWriter(self._objects)
         watch = self._watch_of(tree)
@@ -125,7 +154,15 @@ class PackedSnapshotStore(PackedTrees):
         finally:
             writer.abandon()
         root = Root(SnapshotId(top.id.hex()), ObjectId(top.address.hex()))
-        capture = Capture(snapshot=Snapshot((root,)), size_bytes=size, files=top.files, unheld=unheld_in(top))
+        busy = frozenset(looking.records.moves.busy)
+        self._restless[tree.cache_key] = busy
+        capture = Capture(
+            snapshot=Snapshot((root,)),
+            size_bytes=size,
+            files=top.files,
+            unheld=unheld_in(top),
+            busy=tuple(sorted(busy, key=os.fsencode)),
+        )
         if watch is not None:
             watch.last = replace(capture, size_bytes=0)
         return capture
@@ -139,6 +176,16 @@ class PackedSnapshotStore(PackedTrees):
     def graft(self, root: Root, edits: Mapping[str, TreeEntry | None], at_ns: int) -> Root:
         with self._writing() as writer:
             return grafted(root, edits, at_ns, self._objects.read, writer)
+
+    def without(self, roots: Iterable[Root], paths: Sequence[str]) -> Mapping[Root, Root]:
+        edits = dict.fromkeys(paths)
+        with self._writing() as writer:
+            return {root: grafted(root, edits, None, self._objects.read, writer) for root in set(roots)}
+
+    def kept_contents(self, contents: Iterable[StoredContent]) -> frozenset[StoredContent]:
+        with translated(self._work):
+            self._objects.refresh()
+            return frozenset(c for c in contents if self._objects.contains(bytes.fromhex(c.id)))
 
     @contextmanager
     def _writing(self) -> Generator[Sink]:
@@ -166,34 +213,56 @@ class PackedSnapshotStore(PackedTrees):
             return difference.changes()
 
     def restore(
-        self, snapshot: Snapshot, tree: WorkingTree, observer: Observer, known: Snapshot | None = None
+        self,
+        snapshot: Snapshot,
+        tree: WorkingTree,
+        observer: Observer,
+        known: Snapshot | None = None,
+        *,
+        spare: bool = False,
     ) -> tuple[PathChange, ...]:
-        watch = self._watch_of(tree)
         self.recover(tree)
+        kept = KnownTree(known, self._objects.read) if known is not None else None
         with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
-            difference = self._difference(self._looking(tree, HashingSink(), observer), snapshot, tree)
-            restoring = Restoring(
-                tree,
-                difference,
-                self._objects,
-                self._rooms,
-                self._asides,
-                KnownTree(known, self._objects.read) if known is not None else None,
-                watch or Witness(),
-                observer,
-            )
-            top = restoring.run(self._now_ns)
-            if watch is not None:
-                watch.restored(top)
-            # The next process should find what this one knows of files that it wrote itself.
-            self._cache.remember(
-                tree.cache_key,
-                top,
-                self._objects.pack_names(),
-                files_read=restoring.files_written,
-                bytes_read=restoring.bytes_written,
-            )
+            looking = self._looking(tree, HashingSink(), observer)
+            spared = kept.records_of if kept is not None and spare else None
+            difference = self._difference(looking, snapshot, tree, spared)
+            self._carry_out(tree, difference, kept, observer)
         return difference.changes()
+
+    def _carry_out(
+        self, tree: WorkingTree, difference: Difference, kept: KnownTree | None, observer: Observer
+    ) -> None:
+        watch = self._watch_of(tree)
+        restoring = Restoring(
+            tree,
+            difference,
+            self._objects,
+            self._rooms,
+            self._asides,
+            kept,
+            watch or Witness(),
+            observer,
+        )
+        top = restoring.run(self._now_ns)
+        if watch is not None:
+            watch.restored(top)
+        # The next process should find what this one knows of files that it wrote itself.
+        self._cache.remember(
+            tree.cache_key,
+            top,
+            self._objects.pack_names(),
+            files_read=restoring.files_written,
+            bytes_read=restoring.bytes_written,
+        )
+
+    @contextmanager
+    def reserve(self, sizes: Mapping[Path, int]) -> Generator[None]:
+        with ExitStack() as reserves:
+            for path, size in sizes.items():
+                with translated(path):
+                    reserves.enter_context(reserved(path, size))
+            yield
 
     def replace_files(self, folder: Path, replacements: Sequence[Replacement]) -> None:
         with translated(folder):
@@ -212,11 +281,19 @@ class PackedSnapshotStore(PackedTrees):
             self._objects.refresh()
             return Verification(objects=self._objects, observer=observer, quick=quick).run(snapshots)
 
-    def sweep(self, live: Callable[[], Collection[Snapshot]], *, dry_run: bool, observer: Observer) -> Swept:
+    def sweep(
+        self,
+        live: Callable[[], Collection[Snapshot]],
+        *,
+        dry_run: bool,
+        observer: Observer,
+        thorough: bool = False,
+    ) -> Swept:
         with translated(self._work), self._leases.exclusive(Lease.UPKEEP):
             self._objects.refresh()
             alone = partial(self._leases.exclusive, Lease.OBJECTS)
-            sweep = Sweep(self._objects, alone, live, observer, Marks(self._objects.read, observer))
+            marks = Marks(self._objects.read, observer)
+            sweep = Sweep(self._objects, alone, live, observer, marks, thorough=thorough)
             if dry_run:
                 return sweep.preview()
             swept = sweep.run()
@@ -233,7 +310,7 @@ class PackedSnapshotStore(PackedTrees):
         with translated(self._work):
             rooms, size = self._rooms.abandoned(clear=not dry_run)
             rooms += self._asides.clear_abandoned(holds, dry_run=dry_run)
-            caches = self._cache.orphans(tree.cache_key for tree in trees)
+            caches = self._cache.orphans(key for tree in trees for key in (tree.cache_key, _new_key(tree)))
             for path in caches:
                 with suppress(FileNotFoundError):
                     size += path.lstat().st_size
@@ -242,9 +319,34 @@ class PackedSnapshotStore(PackedTrees):
                             path.unlink()
         return Leftovers(work_folders=rooms, stat_caches=len(caches), size_bytes=size)
 
+    def mark_new(self, tree: WorkingTree) -> None:
+        with translated(self._work):
+            self._cache.copy(tree.cache_key, _new_key(tree))
+
+    def move_mark(self, old: WorkingTree, new: WorkingTree) -> bool:
+        with translated(self._work):
+            return self._cache.move(_new_key(old), _new_key(new))
+
+    def adopt(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> bool:
+        with translated(tree.path, written=self._work):
+            self._cache.move(_new_key(tree), tree.cache_key)
+            looking = self._looking(tree, HashingSink(), observer)
+            if looking.known is None:
+                return False
+            top = looking.run(self._now_ns)
+            self.last_look = looking.look
+            doubtful = doubts_about(tree.path, top, looking.records.made)
+            if doubtful is None:
+                return False
+            difference = compare_trees(top, looking.inside, snapshot, tree, self._folders, doubtful=doubtful)
+            refuse_collisions(tree, difference)
+            self._carry_out(tree, difference, None, observer)
+        return True
+
     def forget_tree(self, tree: WorkingTree) -> None:
         with translated(self._work):
             self._cache.forget(tree.cache_key)
+            self._cache.forget(_new_key(tree))
 
     def _join_small_packs(self) -> None:
         """Keep the number of packs small; where someone else is at it, or the disk is full, it can wait."""
@@ -262,14 +364,21 @@ class PackedSnapshotStore(PackedTrees):
         known, watch = self._cache.recall(tree.cache_key, self._objects), self._watch_of(tree)
         if known.forgotten and watch is not None:
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
-        return Looking(tree, known.top, watch, Records(sink, observer))
+        restless = self._restless.get(tree.cache_key, frozenset())
+        return Looking(tree, known.top, watch, Records(sink, observer, restless=restless))
 
-    def _difference(self, looking: Looking, snapshot: Snapshot, tree: WorkingTree) -> Difference:
+    def _difference(
+        self,
+        looking: Looking,
+        snapshot: Snapshot,
+        tree: WorkingTree,
+        spared: SparedRecords | None = None,
+    ) -> Difference:
         present = looking.run(self._now_ns)
         self.last_look = looking.look
         if self._watch_of(tree) is not None:
             self._cache.hold(tree.cache_key, present, self._objects.pack_names())
-        difference = compare_trees(present, looking.inside, snapshot, tree, self._folders)
+        difference = compare_trees(present, looking.inside, snapshot, tree, self._folders, spared)
         refuse_collisions(tree, difference)
         return difference
 
@@ -284,3 +393,8 @@ class PackedSnapshotStore(PackedTrees):
                 watch.lost(CUT_OFF)
                 self._cache.let_go(tree.cache_key)
             raise
+
+
+def _new_key(tree: WorkingTree) -> str:
+    """Name what is remembered of a tree as it was when it was new."""
+    return f"new {tree.cache_key}"

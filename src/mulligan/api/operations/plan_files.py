@@ -1,10 +1,17 @@
 """Plan files as users name them: what means one, how it is read, and which may have been meant."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mulligan.domain.text.names import nearest_word
 from mulligan.errors import UsageWrong
+
+if TYPE_CHECKING:
+    from mulligan.domain.plans.plan import PlanDefinition
+    from mulligan.wiring.services import Services
 
 _ENDINGS = (".yaml", ".yml")
 _LARGEST = 1024 * 1024  # bytes; the reader refuses more, with a place
@@ -14,7 +21,25 @@ def names_a_file(plan: str | Path) -> bool:
     """Return whether a word means a plan file rather than a recorded plan: it looks like a path, or the file exists."""
     if isinstance(plan, Path):
         return True
-    return "/" in plan or plan.endswith(_ENDINGS) or os.path.isfile(plan)  # noqa: PTH113 - never raises
+    return "/" in plan or is_called_like_a_plan(plan) or os.path.isfile(plan)  # noqa: PTH113 - never raises
+
+
+def is_called_like_a_plan(file: str) -> bool:
+    """Return whether a file has the name of a plan file."""
+    return file.endswith(_ENDINGS)
+
+
+def read_definition(services: Services, file: Path) -> PlanDefinition:
+    """Read and check a plan file of the project."""
+    from mulligan.planfile import read_plan_file  # here: only plan files need a YAML parser
+
+    return read_plan_file(
+        read_bytes(file),
+        file=str(file),
+        project=services.adapters.project,
+        declarations=services.adapters.toolbox.declarations(),
+        default_resource=services.adapters.default_resource,
+    )
 
 
 def read_bytes(file: Path) -> bytes:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from mulligan.adapters.tools.worker.step_context import checked_choice, require_texts
 from mulligan.application.runs.session_run import kept
 from mulligan.boundaries import Check, guarded_by, guards
-from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.decision import Choice, Question
 from mulligan.errors import SessionClosed, StateNotJson
 
 if TYPE_CHECKING:
@@ -155,6 +155,18 @@ class Session:
         choice = Choice(question=question, chosen=chosen, alternatives=others, rationale=rationale)
         with self._working():
             return self._opened.record_decision(choice, kept(metadata, "metadata"))
+
+    def ask(self, question: str, alternatives: Iterable[str] = ()) -> str:
+        """Return someone's answer to a question, asked between two steps.
+
+        Without an answer, the plan waits in `execute/constrained`, the session is over, and QuestionOpen is raised.
+        `mulligan answer PLAN CHOICE` answers it; the program, started again with `resume`, gets the answer here. The
+        same question has the same answer.
+        """
+        require_texts(question=question)
+        known = tuple(checked_choice(question, question, alternatives, None))
+        with self._working():
+            return self._opened.ask(Question(question=question, alternatives=known))
 
     def checkpoint(self, label: str, **metadata: Any) -> str:
         """Take a labelled checkpoint now, inside a step or between two; return its group's id."""

@@ -13,6 +13,7 @@ from mulligan.domain.plans.intent import IntentKind
 from mulligan.domain.plans.plan import Conflict
 from mulligan.domain.resources.resource import MergeUnit, ResourceType, Sandbox
 from mulligan.domain.text.ids import GroupId, PlanId
+from mulligan.domain.text.plural import counted
 from mulligan.domain.trees.diff import FileDiff, FolderDiff
 from mulligan.domain.trees.line_diff import LARGEST_TEXT
 from mulligan.domain.trees.real_change import RealChange
@@ -33,7 +34,9 @@ class Wanted(Struct, frozen=True, kw_only=True):
     ours: Snapshot  # the real resource now
     names: Labels  # of the sides, for people
     message: str | None  # of the commit; None: no commit
-    included: frozenset[str] | None  # paths in git directories to apply as well; None: all
+    withdraws: str | None  # the commit of the apply that this takes back
+    included: frozenset[str] | None  # paths in git directories, and hidden ones, to apply as well; None: all
+    hidden: tuple[str, ...]  # patterns of paths that are not applied
 
 
 class AppliedResource(Struct, frozen=True, kw_only=True):
@@ -45,7 +48,13 @@ class AppliedResource(Struct, frozen=True, kw_only=True):
     insertions: int
     deletions: int
     commit: str | None
+    branch: str | None  # that gets the commit, or moves back; None: neither
+    moved_back: str | None  # the commit that the branch moves back to, which withdraws that of an apply
+    subject: str | None  # the first line of the commit's message
+    committed: tuple[str, ...]  # paths that the commit changes
+    combined: tuple[str, ...]  # commits of the sandbox that are not carried over one by one, newest first
     uncommitted: tuple[str, ...]
+    hidden: int  # files that are not applied because `sandbox.hide` matches them
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -57,6 +66,9 @@ class Prepared(Struct, frozen=True, kw_only=True):
     folders: tuple[FolderDiff, ...]
     conflicts: tuple[Conflict, ...]
     notes: tuple[str, ...]
+
+
+NOTHING = Prepared(changes=(), applied=(), files=(), folders=(), conflicts=(), notes=())
 
 
 class Application(Struct, frozen=True, kw_only=True):
@@ -105,6 +117,9 @@ class ApplyPreparing(Struct, kw_only=True, frozen=True, eq=False):
                 )
                 for path in _outermost(result.withheld)
             ]
+            if result.hidden:
+                held = counted(result.hidden, "cache file is", "cache files are")
+                notes.append(f"{each.real.resource}: {held} not applied: `sandbox.hide` matches")
             if conflicts:
                 continue  # nothing will be written
             composed = self._compose(each, result)
@@ -116,7 +131,7 @@ class ApplyPreparing(Struct, kw_only=True, frozen=True, eq=False):
             diff = diff_trees(self.store.difference(*pair), self.store.read, options)
             files += diff.files
             folders += diff.folders
-            applied.append(_applied(each, composed, diff.files))
+            applied.append(_applied(each, composed, diff.files, result.hidden))
             changes.append(
                 RealChange(
                     act=each.act,
@@ -125,6 +140,7 @@ class ApplyPreparing(Struct, kw_only=True, frozen=True, eq=False):
                     written=composed.snapshot,
                     group_id=group_id,
                     commit=composed.commit,
+                    theirs=each.theirs if each.act is IntentKind.APPLY else None,
                 )
             )
         return Prepared(
@@ -141,7 +157,9 @@ class ApplyPreparing(Struct, kw_only=True, frozen=True, eq=False):
             sides = Sides(base=wanted.base, ours=wanted.ours, theirs=wanted.theirs)
             return self.merges.take_whole(self.kinds.of(wanted.real), wanted.real, sides)
         base, ours, theirs = (s.roots[0] for s in (wanted.base, wanted.ours, wanted.theirs))
-        rules = MergeRules(names=wanted.names, on_overlap=OnOverlap.STOP, included=wanted.included)
+        rules = MergeRules(
+            names=wanted.names, on_overlap=OnOverlap.STOP, included=wanted.included, hidden=wanted.hidden
+        )
         return self.merges.merge(base, ours, theirs, rules)
 
     def _compose(self, wanted: Wanted, merged: Merged) -> Composed:
@@ -154,6 +172,7 @@ class ApplyPreparing(Struct, kw_only=True, frozen=True, eq=False):
             files=merged.files,
             changed=merged.changed,
             message=wanted.message,
+            withdraws=wanted.withdraws,
             included=wanted.included or frozenset(),
             at=self.clock.now(),
         )
@@ -200,7 +219,7 @@ def _refuse_unmatched(wanted: Sequence[Wanted], merged: Sequence[Merged]) -> Non
             )
 
 
-def _applied(wanted: Wanted, composed: Composed, files: Sequence[FileDiff]) -> AppliedResource:
+def _applied(wanted: Wanted, composed: Composed, files: Sequence[FileDiff], hidden: int) -> AppliedResource:
     return AppliedResource(
         resource=wanted.real.resource,
         type=wanted.real.type,
@@ -208,7 +227,13 @@ def _applied(wanted: Wanted, composed: Composed, files: Sequence[FileDiff]) -> A
         insertions=sum(file.insertions or 0 for file in files),
         deletions=sum(file.deletions or 0 for file in files),
         commit=composed.commit,
+        branch=composed.branch,
+        moved_back=composed.moved_back,
+        subject=(wanted.message or "").strip("\n").partition("\n")[0] if composed.commit else None,
+        committed=composed.committed,
+        combined=composed.combined,
         uncommitted=composed.uncommitted,
+        hidden=hidden,
     )
 
 

@@ -1,19 +1,21 @@
 """Applies a plan: merges its sandboxes into the real resources, all at once or not at all."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.apply.apply_preparation import (
+    NOTHING,
     Application,
     ApplyPreparing,
     Prepared,
     Wanted,
     application_of,
 )
-from mulligan.application.apply.real_change_service import RealChangeService
+from mulligan.application.apply.branch_rule import OnBranch, branches_of
+from mulligan.application.apply.real_change_service import RealChangeService, record_deed
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.plans.guards import not_ready, refuse_ended
@@ -23,6 +25,7 @@ from mulligan.application.runs.run import Run
 from mulligan.application.sandboxes.sandbox_service import SandboxService
 from mulligan.config import Cleanup
 from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.history.timeline_entry import NEW_ACT, DeedKind, Turn
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import ApplyWork, Intent, IntentKind
 from mulligan.domain.plans.plan import Conflict, Phase, Plan, State
@@ -38,21 +41,29 @@ from mulligan.errors import (
     MulliganError,
     NextStep,
     ResourceUnsuitable,
+    SandboxMissing,
     UsageWrong,
 )
 from mulligan.ports import Clock, Observer, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
 
 _READY = ((Phase.EXECUTE, State.COMPLETE), (Phase.APPLY, State.CONSTRAINED))
+_LOOKS = 3  # for files that do not hold still, before an apply writes
 _SIDES = Labels(ours="others", theirs="the plan")
 
 
 class ApplyWishes(Struct, frozen=True, kw_only=True):
     """Options of an apply."""
 
-    commit: bool
+    commit: bool | None  # None: a message asks for one, otherwise the setting `apply.commit` decides
     message: str | None  # of the commit; None: the plan's name and description
-    included: frozenset[str]  # paths in git directories to apply as well
+    included: frozenset[str]  # paths in git directories, and hidden ones, to apply as well
+    onto_branch: bool = False  # also onto another branch than the plan began on
+    branches: Mapping[str, str] | None = None  # of an undo or redo, by resource: where it was done before
+
+    def to_json(self) -> JsonObject:
+        """The same as a document, for the apply to be repeated."""
+        return {"commit": self.commit, "message": self.message, "include": [*sorted(self.included)]}
 
 
 class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
@@ -69,13 +80,18 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
     sandboxes: SandboxService
     clock: Clock
 
-    def preview(self, plan_id: PlanId, wishes: ApplyWishes, observer: Observer) -> Application:
+    def preview(
+        self, plan_id: PlanId, wishes: ApplyWishes, observer: Observer, turn: Turn = NEW_ACT
+    ) -> Application:
         """Return what applying would do, without changing a resource or a row."""
         with self.claims.look(plan_id, observer) as run:
+            if _is_done_in_place(run):
+                return _answer(run, NOTHING, dry_run=True, removed=False)
+            wishes = _decided(run, wishes)
             cut_off = self._cut_off(run)
             if not cut_off:
                 _refuse_unready(run.plan)
-            reals = self._reals(run, wishes)
+            reals = self._reals(run, wishes, turn)
             if cut_off:
                 run.inform("an interrupted apply would be taken back first")
             with self.store.hold():
@@ -83,32 +99,43 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
                 prepared = self.preparing.prepare(run, self._wanted(run, reals, ours, wishes), None)
             return _answer(run, prepared, dry_run=True, removed=_cleans_up(run))
 
-    def apply(self, plan_id: PlanId, wishes: ApplyWishes, observer: Observer) -> Application:
+    def apply(
+        self, plan_id: PlanId, wishes: ApplyWishes, observer: Observer, turn: Turn = NEW_ACT
+    ) -> Application:
         """Merge all sandboxes into the real resources, or none. Conflicts are part of the answer, not an error."""
         with self.claims.open(plan_id, observer) as run:
+            if _is_done_in_place(run):
+                return _answer(run, NOTHING, dry_run=False, removed=False)
+            wishes = _decided(run, wishes)
             _refuse_unready(run.plan)
-            reals = self._reals(run, wishes)
-            intent = self.real_changes.begin(run, ApplyWork(locations=tuple(real.path for real in reals)))
+            reals = self._reals(run, wishes, turn)
+            locations = tuple(real.path for real in reals)
+            work = ApplyWork(locations=locations, undoes=turn.undoes, redoes=turn.redoes)
+            intent = self.real_changes.begin(run, work, turn)
             again = Advice("nothing is applied; try again with ", NextStep("apply", plan=plan_id))
             ended: Sequence[Sandbox] = ()
             # Watched because the resources are read three times: for the checkpoint, before the write, in the restore.
             with self.manager.watch(run.over(reals)), self.real_changes.all_or_none(run, intent, again):
                 with run.showing_later(), self.store.hold():
-                    prepared = self._prepare(run, reals, wishes)
+                    prepared = self._around_moving(run, self._prepare(run, reals, wishes), reals, wishes)
                     if not prepared.conflicts:
                         self.real_changes.ready(run, prepared.changes)
-                if prepared.conflicts:
+                if prepared.conflicts and turn.is_undo_or_redo:
+                    self.real_changes.take_back(run, intent)  # what is refused leaves the plan as it was
+                elif prepared.conflicts:
                     self._constrain(run, intent, prepared.conflicts)
                 else:
                     self.real_changes.carry_out(run, intent, prepared.changes)
-                    ended = self._settle(run, intent, prepared)
-            removed = _cleans_up(run) and not prepared.conflicts
-            if removed:
+                    ended = self._settle(run, intent, prepared, wishes, turn)
+            if ended:
                 self._clean_up(run, ended)
-            return _answer(run, prepared, dry_run=False, removed=removed)
+            return _answer(run, prepared, dry_run=False, removed=bool(ended))
 
-    def _reals(self, run: Run, wishes: ApplyWishes) -> list[Sandbox]:
+    def _reals(self, run: Run, wishes: ApplyWishes, turn: Turn) -> list[Sandbox]:
         """Return the real resources behind the plan's copies; each must still suit its sandbox."""
+        if not run.sandboxes:
+            name = run.plan.definition.resources[0].name
+            raise SandboxMissing(resource=name, path="it was removed when the plan was applied")
         self.manager.require(run.sandboxes)
         reals: list[Sandbox] = []
         for sandbox in copies(run.sandboxes):
@@ -121,7 +148,9 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
                     resource=sandbox.resource, path=sandbox.location, reason=exc.facts["reason"]
                 ) from exc
             real = replace(sandbox, strategy=Strategy.IN_PLACE, path=str(location.resolve()))
-            self.kinds.of(real).refuse_apply(real, commit=wishes.commit)
+            self.kinds.of(real).refuse_apply(real, commit=bool(wishes.commit))
+            if not wishes.onto_branch:
+                self._refuse_other_branch(run, sandbox, real, wishes, turn)
             self.sandboxes.refuse_neighbours(Path(real.path))
             reals.append(real)
         if wishes.message is not None and not any(r.type.traits.has_commits for r in reals):
@@ -131,9 +160,23 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
             )
         return reals
 
+    def _refuse_other_branch(
+        self, run: Run, sandbox: Sandbox, real: Sandbox, wishes: ApplyWishes, turn: Turn
+    ) -> None:
+        """Refuse a checkout that was switched to another branch since; a plan that names a revision began on none."""
+        now = self.kinds.of(real).branch_of(real)
+        if wishes.branches is not None:
+            on = OnBranch(branch=wishes.branches.get(sandbox.resource), deed="was taken back")
+        elif run.plan.definition.resource(sandbox.resource).from_revision is not None:
+            return
+        else:
+            on = OnBranch(branch=sandbox.branch, deed="began")
+        on.refuse_other(now, real, turn, "apply")
+
     def _cut_off(self, run: Run) -> list[RealChange]:
         with self.database.reading() as db:
-            return [c for c in db.real_changes.list(run.plan.plan_id) if run.plan.state is State.PROCESSING]
+            changes = db.real_changes.list(run.plan.plan_id)
+        return [c for c in changes if c.act is IntentKind.APPLY and run.plan.state is State.PROCESSING]
 
     def _present(self, run: Run, real: Sandbox, cut_off: Sequence[RealChange]) -> Snapshot:
         """Capture a real resource, as it will be once an interrupted apply is taken back."""
@@ -155,6 +198,21 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
         ours = {name: group.snapshot_of(name) for name in by_name}
         return self.preparing.prepare(run, self._wanted(run, reals, ours, wishes), group.group_id)
 
+    def _around_moving(
+        self, run: Run, prepared: Prepared, reals: Sequence[Sandbox], wishes: ApplyWishes
+    ) -> Prepared:
+        """Leave out files that do not hold still and that the plan leaves alone: a log, a database in use."""
+        for _ in range(_LOOKS):
+            moving = {} if prepared.conflicts else self.real_changes.moving(run, prepared.changes)
+            if not moving:
+                break
+            reals = [replace(r, excluded=(*r.excluded, *moving.get(r.resource, ()))) for r in reals]
+            ours = {real.resource: self._present(run, real, ()) for real in reals}
+            wanted = self._wanted(run, reals, ours, wishes)
+            prepared = self.preparing.prepare(run, wanted, prepared.changes[0].group_id)
+            prepared = replace(prepared, changes=tuple(_with_moving(run, c) for c in prepared.changes))
+        return prepared
+
     def _wanted(
         self, run: Run, reals: Sequence[Sandbox], ours: dict[str, Snapshot], wishes: ApplyWishes
     ) -> list[Wanted]:
@@ -170,7 +228,9 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
                 ours=ours[sandbox.resource],
                 names=_SIDES,
                 message=_message(run.plan, wishes),
+                withdraws=None,
                 included=wishes.included,
+                hidden=run.plan.hidden,
             )
             for sandbox in copies(run.sandboxes)
         ]
@@ -183,13 +243,19 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
             commit.plan = replace(run.plan.moved_to(Phase.APPLY, State.CONSTRAINED, now), conflicts=conflicts)
             commit.record(Entry(type=EventType.PLAN_STATE, data=data, at=now))
 
-    def _settle(self, run: Run, intent: Intent, prepared: Prepared) -> Sequence[Sandbox]:
+    def _settle(
+        self, run: Run, intent: Intent, prepared: Prepared, wishes: ApplyWishes, turn: Turn
+    ) -> Sequence[Sandbox]:
         now = self.clock.now()
         with run.commit("apply.settle") as commit:
-            sandboxes = self.sandboxes.forget(commit, run) if _cleans_up(run) else ()
+            sandboxes = self.sandboxes.forget(commit, run, copies_only=True) if _cleans_up(run) else ()
             commit.db.intents.close(intent.intent_id)
             commit.plan = run.plan.moved_to(Phase.APPLY, State.APPLIED, now)
             commit.record(Entry(type=EventType.APPLIED, data=logged(prepared), at=now))
+            files = sum(each.files for each in prepared.applied)
+            branches = branches_of(self.kinds, prepared)
+            detail: JsonObject = {**wishes.to_json(), "branches": branches}
+            record_deed(commit, DeedKind.APPLY, turn, now, files=files, detail=detail)
         return sandboxes
 
     def _clean_up(self, run: Run, sandboxes: Sequence[Sandbox]) -> None:
@@ -205,6 +271,12 @@ def copies(sandboxes: Sequence[Sandbox]) -> list[Sandbox]:
     return [sandbox for sandbox in sandboxes if sandbox.strategy is not Strategy.IN_PLACE]
 
 
+def _with_moving(run: Run, change: RealChange) -> RealChange:
+    """Return the change with the paths that it leaves alone although they belong to the sandbox."""
+    (own,) = (s.excluded for s in run.sandboxes if s.resource == change.real.resource)
+    return replace(change, moving=tuple(path for path in change.real.excluded if path not in own))
+
+
 def logged(prepared: Prepared) -> JsonObject:
     """Return the data of the log entry."""
     return {
@@ -215,8 +287,25 @@ def logged(prepared: Prepared) -> JsonObject:
     }
 
 
+def _decided(run: Run, wishes: ApplyWishes) -> ApplyWishes:
+    """Return the options with whether a commit is made; refuse a message for a commit that is not made."""
+    if wishes.commit is None:
+        return replace(wishes, commit=wishes.message is not None or run.settings.apply_commit)
+    if wishes.message is not None and not wishes.commit:
+        raise UsageWrong(
+            reason="a message is for a commit, and none is to be made",
+            hint="omit the message, or ask for a commit",
+        )
+    return wishes
+
+
+def _is_done_in_place(run: Run) -> bool:
+    """Return whether the plan did all in place and has ended: there is nothing to apply."""
+    return run.only_in_place and run.plan.state is State.APPLIED
+
+
 def _cleans_up(run: Run) -> bool:
-    return run.settings.cleanup in (Cleanup.ON_APPLY, Cleanup.ON_TERMINAL)
+    return not run.only_in_place and run.settings.cleanup in (Cleanup.ON_APPLY, Cleanup.ON_TERMINAL)
 
 
 def _message(plan: Plan, wishes: ApplyWishes) -> str | None:
@@ -227,7 +316,9 @@ def _message(plan: Plan, wishes: ApplyWishes) -> str | None:
 def _refuse_unready(plan: Plan) -> None:
     refuse_ended(plan)
     if plan.parent_plan_id is not None:
-        hint = Advice("apply the parent: ", NextStep("apply", plan=plan.parent_plan_id))
+        hint = Advice(
+            "the parent is applied: ", NextStep("status", plan=plan.parent_plan_id), " shows its state"
+        )
         raise not_ready(plan, "it is a child plan, whose result goes into its parent", hint)
     if (plan.phase, plan.state) not in _READY:
         hint = Advice("run it to its end with ", NextStep("execute", plan=plan.plan_id))
@@ -236,7 +327,16 @@ def _refuse_unready(plan: Plan) -> None:
 
 def _answer(run: Run, prepared: Prepared, *, dry_run: bool, removed: bool) -> Application:
     if not prepared.changes and not prepared.conflicts:
-        run.inform("the plan worked in place: there is nothing to merge, and applying only ends it")
+        run.inform("the plan worked in place: what it did is there already, and nothing is merged")
     cleanup = "removed" if removed and not prepared.conflicts else "kept"
-    hint = "no real resource was changed; fix these in the real resource or in the sandbox, then apply again"
+    plan = run.plan.handle
+    hint = Advice(
+        *(
+            "no real resource was changed; ",
+            NextStep("diff", plan=plan),
+            " shows the plan's side; fix it there with ",
+        ),
+        *(NextStep("run_command", words=..., on=plan), ", or in the real files, then "),
+        *(NextStep("apply", plan=plan), " again"),
+    )
     return application_of(run, prepared, dry_run=dry_run, cleanup=cleanup, hint=hint)

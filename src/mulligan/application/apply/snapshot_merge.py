@@ -1,7 +1,7 @@
 """Merges two sides' changes of one snapshot, and stores the result without touching a working tree."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -11,13 +11,20 @@ from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.trees.line_diff import LARGEST_TEXT, is_binary
 from mulligan.domain.trees.renames import find_renames
-from mulligan.domain.trees.text_merge import Labels, merge_texts
-from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference, TreeEntry
+from mulligan.domain.trees.text_merge import Labels, merge_texts, without_middle
+from mulligan.domain.trees.tree_difference import (
+    StoredContent,
+    TreeDifference,
+    TreeEntry,
+    hidden_by,
+    path_and_around,
+)
 from mulligan.domain.trees.tree_merge import (
     PathConflict,
     Renames,
     TextToMerge,
     TreeMerge,
+    is_included,
     merge_trees,
     withheld,
 )
@@ -37,16 +44,21 @@ class MergeRules(Struct, frozen=True, kw_only=True):
 
     names: Labels  # of the two sides, for people
     on_overlap: OnOverlap
-    included: frozenset[str] | None  # paths in git directories to take as well; None: all
+    included: frozenset[str] | None  # paths in git directories, and hidden ones, to take as well; None: all
+    hidden: tuple[str, ...] = ()  # patterns of paths that are not taken
+    exact: bool = (
+        False  # what is taken keeps its times, and lines that both sides only appended can be taken out
+    )
 
 
 class Merged(Struct, frozen=True, kw_only=True):
     """A merged tree, stored, and its conflicts."""
 
     files: Root
-    changed: tuple[TreeDifference, ...]  # base to theirs
+    changed: tuple[TreeDifference, ...]  # base to theirs, without what is hidden
     conflicts: tuple[PathConflict, ...]
     withheld: tuple[str, ...]  # changes in git directories that were not taken
+    hidden: int = 0  # files that theirs changed, and that were not taken because they are hidden
 
 
 class Sides(Struct, frozen=True, kw_only=True):
@@ -73,9 +85,16 @@ class MergeService(Struct, kw_only=True, frozen=True, eq=False):
 
     def merge(self, base: Root, ours: Root, theirs: Root, rules: MergeRules) -> Merged:
         """Merge their changes of the base into our tree. The caller holds the store until rows refer to the result."""
-        by_theirs = self.store.difference(base, theirs)
+        is_hidden = _hidden(rules)
+        theirs_all = self.store.difference(base, theirs)
+        by_theirs = tuple(d for d in theirs_all if not is_hidden(d))
+        # What lies below a path that becomes a file goes with the folder, hidden or not.
+        replaced = {d.path for d in by_theirs if d.new is not None and not d.new.is_folder}
+        hidden = sum(
+            d.of_files and replaced.isdisjoint(path_and_around(d.path)) for d in theirs_all if is_hidden(d)
+        )
         if not by_theirs:
-            return Merged(files=ours, changed=(), conflicts=(), withheld=())
+            return Merged(files=ours, changed=(), conflicts=(), withheld=(), hidden=hidden)
         by_ours = self.store.difference(base, ours)
         merge = merge_trees(
             by_ours,
@@ -83,14 +102,18 @@ class MergeService(Struct, kw_only=True, frozen=True, eq=False):
             self._renames(by_ours, by_theirs),
             rules.names,
             lambda path: rules.included is not None and withheld(path, rules.included),
+            is_hidden,
         )
         edits, conflicts = self._with_texts(merge, rules)
         if rules.on_overlap is OnOverlap.TAKE_THEIRS:
             edits |= {conflict.path: conflict.theirs for conflict in conflicts}
             conflicts = []
         at_ns = self._now_ns()
+        kept = merge.edits if rules.exact else dict[str, TreeEntry | None]()
         stamped = {
-            path: entry and replace(entry, beside=replace(entry.beside, mtime_ns=at_ns))
+            path: entry
+            if entry is None or kept.get(path) is entry
+            else replace(entry, beside=replace(entry.beside, mtime_ns=at_ns))
             for path, entry in edits.items()
         }
         return Merged(
@@ -98,6 +121,7 @@ class MergeService(Struct, kw_only=True, frozen=True, eq=False):
             changed=by_theirs,
             conflicts=tuple(conflicts),
             withheld=merge.withheld,
+            hidden=hidden,
         )
 
     def _renames(self, ours: Sequence[TreeDifference], theirs: Sequence[TreeDifference]) -> Renames:
@@ -151,6 +175,8 @@ class MergeService(Struct, kw_only=True, frozen=True, eq=False):
         merge = merge_texts(base, mine, other, marks)
         if not merge.overlaps:
             return merge.text, ""
+        if rules.exact and (shortened := without_middle(base, mine, other)) is not None:
+            return shortened, ""
         return (merge.text if marks else None), merge.reason
 
     def _text(self, content: StoredContent) -> bytes | None:
@@ -193,6 +219,12 @@ class MergeService(Struct, kw_only=True, frozen=True, eq=False):
 
     def _now_ns(self) -> int:
         return int(self.clock.now().timestamp() * 1_000_000) * 1000
+
+
+def _hidden(rules: MergeRules) -> Callable[[TreeDifference], bool]:
+    """Return the rule by which a change is not taken: it is hidden, and was not asked for by name."""
+    matching, included = hidden_by(rules.hidden), rules.included or frozenset()
+    return lambda difference: matching(difference) and not is_included(difference.path, included)
 
 
 def side_to_take(kind: SandboxKind, sandbox: Sandbox, sides: Sides) -> Whole:

@@ -8,7 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
-from mulligan.application.plans.guards import not_ready, refuse_ended, refuse_without_checkpoints
+from mulligan.application.plans.guards import (
+    not_ready,
+    refuse_ended,
+    refuse_newer,
+    refuse_without_checkpoints,
+)
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, FoundCheckpoint
@@ -73,7 +78,9 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
         if problem:
             raise UsageWrong(reason=f"the label {label!r} {problem}", hint="choose another label")
         with self.claims.open(plan_id, observer) as run:
-            refuse_ended(run.plan)
+            refuse_ended(run.plan, run.sandboxes)
+            with self.database.reading() as db:
+                refuse_newer(db, run.plan, run.sandboxes)
             refuse_without_checkpoints(run.plan)
             if not run.sandboxes:
                 hint = Advice("execute it first: ", NextStep("execute", plan=plan_id))
@@ -83,7 +90,7 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
             with self.database.reading() as db:
                 alone = db.checkpoints.count_labelled(plan_id, label) == 1
             if not alone:
-                run.inform(f"{label!r} is the label of another checkpoint too: refer to each by its id")
+                run.inform(f"{label!r} is the label of another checkpoint too: name each by its number")
             return Taken(group=group, messages=tuple(run.messages))
 
     def verify(self, found: FoundCheckpoint | None, *, quick: bool, observer: Observer) -> Verification:

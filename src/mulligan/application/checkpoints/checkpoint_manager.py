@@ -75,6 +75,7 @@ class CheckpointManager:
     def compare(self, run: Run, group: Stored) -> Changes:
         """Return what a restore would do to each sandbox; read and verify all it needs, and change nothing."""
         self.require(run.sandboxes)
+        _refuse_partial(run, group)
         changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
         leaving: set[str] = set()
         in_order = sorted(run.sandboxes, key=lambda s: not s.type.traits.is_file)
@@ -89,19 +90,35 @@ class CheckpointManager:
                 leaving.update(sandbox.type.traits.files_of(sandbox.path))
         return changes
 
-    def restore(self, run: Run, group: Stored, known: Stored) -> Changes:
+    def restore(self, run: Run, group: Stored, known: Stored, *, spare: bool = False) -> Changes:
         """Make every sandbox exactly what the group holds. Running it again completes an interrupted restore.
 
-        In real resources it replaces only contents that are `known`, and raises ChangedMeanwhile at any other.
+        In real resources it replaces only contents that are `known`, and raises ChangedMeanwhile at any other. With
+        `spare` it leaves files alone that are the same in both, whatever they hold now.
         """
         self.require(run.sandboxes)
+        _refuse_partial(run, group)
         self.forget(run)
         changes: dict[str, tuple[PathChange, ...]] = {s.resource: () for s in run.sandboxes}
         for sandbox in one_by_one(self._in_order(run.sandboxes, group), "resources restored", run.observer):
             snapshot = group.snapshot_of(sandbox.resource)
             kept = known.snapshot_of(sandbox.resource) if sandbox.strategy is Strategy.IN_PLACE else None
-            changes[sandbox.resource] = self._kinds.of(sandbox).restore(sandbox, snapshot, run.observer, kept)
+            kind = self._kinds.of(sandbox)
+            changes[sandbox.resource] = kind.restore(sandbox, snapshot, run.observer, kept, spare=spare)
         return changes
+
+    def restore_paths(
+        self, run: Run, group: Stored, known: Stored, paths: Mapping[str, Sequence[str]]
+    ) -> None:
+        """As `restore`, for these paths of each resource alone: all else stays as it is."""
+        self.require(run.sandboxes)
+        self.forget(run)
+        for sandbox in one_by_one(self._in_order(run.sandboxes, group), "resources restored", run.observer):
+            resource = sandbox.resource
+            snapshot = group.snapshot_of(resource)
+            kept = known.snapshot_of(resource) if sandbox.strategy is Strategy.IN_PLACE else None
+            kind = self._kinds.of(sandbox)
+            kind.restore_paths(sandbox, snapshot, paths[resource], run.observer, kept)
 
     def _in_order(self, sandboxes: Sequence[Sandbox], group: Stored) -> list[Sandbox]:
         """Order them: files that are removed, then everything that is not a file, then the other files.
@@ -144,6 +161,14 @@ class CheckpointManager:
         for sandbox in sandboxes:
             if not self._kinds.of(sandbox).exists(sandbox):
                 raise SandboxMissing(resource=sandbox.resource, path=sandbox.path)
+
+
+def _refuse_partial(run: Run, group: Stored) -> None:
+    """Refuse a group of resources that have no sandbox: a group comes back as a whole."""
+    known = {sandbox.resource for sandbox in run.sandboxes}
+    for checkpoint in group.checkpoints if isinstance(group, CheckpointGroup) else ():
+        if checkpoint.resource not in known:
+            raise SandboxMissing(resource=checkpoint.resource, path=checkpoint.filesystem_path)
 
 
 def _goes(changes: Sequence[PathChange]) -> bool:

@@ -1,6 +1,7 @@
 """Takes checkpoint groups: bytes first, rows second, retention as part of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,20 +10,31 @@ from mulligan.application.checkpoints.checkpoint_manager import CheckpointManage
 from mulligan.application.runs.commit import Commit, Entry, Record
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, Reason, state_hash
-from mulligan.domain.checkpoints.retention import GroupSummary, plan_retention
+from mulligan.domain.checkpoints.retention import (
+    CURRENT,
+    TURNABLE,
+    UNDOABLE,
+    UNFINISHED,
+    GroupSummary,
+    plan_retention,
+)
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.history.correction import Correction
 from mulligan.domain.plans.decision import Decision
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.plans.trigger import CheckpointType
-from mulligan.domain.resources.resource import Sandbox
-from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
-from mulligan.domain.text.json_value import JsonObject
+from mulligan.domain.resources.resource import Sandbox, Strategy
+from mulligan.domain.text.ids import CheckpointId, GroupId, time_of
+from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.errors import CheckpointFailed, MulliganError, PlanTakenOver
 from mulligan.ports import Clock, Ids, Publication, SnapshotStore
 from mulligan.ports.world import one_by_one
 from mulligan.rows.transaction import Transaction
+
+# Groups of real resources, or of paths that were brought back: none is a state of the plan.
+_NO_STATES = (CheckpointType.PRE_APPLY, CheckpointType.PRE_RESTORE, CheckpointType.POST_RESTORE)
 
 
 class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
@@ -55,11 +67,11 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
                 unheld = _new_messages(run, captures)
                 with run.commit("group.record") as commit:
                     commit.plan = becomes or run.progressed()
-                    group = self.add_group(commit, run, reason, checkpoints)
+                    group = self.add_group(commit, run, _with_busy(reason, run, captures), checkpoints)
                     commit.plan = replace(commit.plan, messages=(*run.plan.messages, *unheld))
                     at = self.clock.now()
                     texts = (Entry(type=EventType.MESSAGE, data={"message": text}, at=at) for text in unheld)
-                    commit.record(*texts, *then)
+                    commit.record(*texts, *(_not_before(each, group.created_at) for each in then))
         except PlanTakenOver:
             raise
         except MulliganError as exc:
@@ -101,8 +113,12 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
             created_at=self.clock.now(),
         )
         commit.db.checkpoints.add(group)
-        pruned = self._retain(commit.db, run)
+        for index in commit.ended_steps:
+            commit.db.entries.close(plan.plan_id, index, group)
+        if reason.is_of_sandboxes:
+            commit.db.entries.close_cut_off(group)
         commit.plan = at_group(plan, group)
+        pruned = self._retain(commit.db, run, commit.plan)
         commit.record(self._entry(group))
         if pruned:
             commit.record(Entry(type=EventType.PRUNED, data={"groups": list(pruned)}, at=self.clock.now()))
@@ -136,6 +152,14 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         """Capture the sandboxes as checkpoints. The caller holds the store until rows refer to them."""
         return self._checkpoints(run, self.manager.capture(run))
 
+    def stored(self, run: Run, snapshots: Mapping[str, Snapshot]) -> list[Checkpoint]:
+        """Return checkpoints of snapshots that are stored, by resource. The caller holds the store, as above."""
+        captures = [
+            Capture(snapshot=snapshots[sandbox.resource], size_bytes=0, files=0, unheld=())
+            for sandbox in run.sandboxes
+        ]
+        return self._checkpoints(run, captures)
+
     def checkpoints_again(self, run: Run, group: CheckpointGroup) -> list[Checkpoint]:
         """Return new checkpoints of a group that was just restored, without a capture."""
         found: list[Checkpoint] = []
@@ -165,15 +189,16 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         return self._published(sandbox, new, before)
 
     def _published(self, sandbox: Sandbox, new: Checkpoint, after: Checkpoint | None) -> Checkpoint:
-        return self.manager.publish(sandbox, Publication(checkpoint=new, after=after, at=self.clock.now()))
+        at = time_of(new.checkpoint_id)  # known again when the commit has to be made again
+        return self.manager.publish(sandbox, Publication(checkpoint=new, after=after, at=at))
 
-    def _retain(self, db: Transaction, run: Run) -> Sequence[GroupId]:
-        plan_id = run.plan.plan_id
+    def _retain(self, db: Transaction, run: Run, plan: Plan) -> Sequence[GroupId]:
+        plan_id = plan.plan_id
         excess = db.checkpoints.count(plan_id, superseded=True) - run.settings.max_checkpoints
         if excess <= 0:
             return ()
-        needed = groups_needed(db, plan_id)
-        groups = db.checkpoints.expendable(plan_id, run.plan.attempt, excess + len(needed))
+        needed = groups_needed(db, plan)
+        groups = db.checkpoints.expendable(plan_id, plan.attempt, excess + len(needed))
         verdict = plan_retention(groups, limit=len(groups) - excess, needed=needed)
         if verdict.prune:
             db.checkpoints.remove(verdict.prune)
@@ -185,6 +210,7 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
             data={
                 "group_id": group.group_id,
                 "checkpoint_id": group.first_checkpoint_id,
+                "number": group.number,
                 "checkpoint_type": group.reason.type.value,
                 "label": group.reason.label,
                 "step_index": group.step_index,
@@ -193,11 +219,34 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         )
 
 
-def groups_needed(db: Transaction, plan_id: PlanId) -> frozenset[GroupId]:
-    """Return the groups that unfinished work or an unapply needs."""
-    targets = [intent.target for intent in db.intents.list(plan_id)]
-    applied = [change.group_id for change in db.real_changes.list(plan_id)]
-    return frozenset(group for group in (*targets, *applied) if group is not None)
+def _not_before(record: Record, at: datetime) -> Record:
+    """Return what follows a group with a time that is not before the group's."""
+    return replace(record, at=max(record.at, at)) if isinstance(record, Entry) else record
+
+
+def groups_needed(db: Transaction, plan: Plan) -> dict[GroupId, str]:
+    """Return the groups of a plan that something depends on, each with the reason.
+
+    These are its current state, the targets of unfinished work, and what is needed for an unapply, for each redo, and
+    for an undo of its newest step in place and of its newest restore of paths.
+    """
+    plan_id = plan.plan_id
+    turns = [change.group_id for change in db.real_changes.list(plan_id)]
+    redoable = [entry for entry in db.entries.to_redo() if entry.plan_id == plan_id]
+    undos: list[GroupId | None] = []
+    for entry in redoable:
+        turns += entry.undone_from, entry.undone_to
+    in_place = any(sandbox.strategy is Strategy.IN_PLACE for sandbox in db.sandboxes.list(plan_id))
+    for entry in (*redoable, *db.entries.to_undo(plan_id)):  # what is redone can be undone again
+        undos += (entry.before_group, entry.after_group) if in_place or entry.kind.is_restore else ()
+    targets = [intent.needed for intent in db.intents.list(plan_id)]
+    reasons = (
+        (UNDOABLE, undos),
+        (TURNABLE, turns),
+        (CURRENT, [plan.current_group_id]),
+        (UNFINISHED, targets),
+    )
+    return {group: reason for reason, groups in reasons for group in groups if group is not None}
 
 
 def pruned_by_another(db: Transaction, run: Run, *, needed: GroupId) -> frozenset[GroupId]:
@@ -208,14 +257,26 @@ def pruned_by_another(db: Transaction, run: Run, *, needed: GroupId) -> frozense
     verdict = plan_retention(
         [*db.checkpoints.summaries(run.plan.plan_id), another],
         limit=run.settings.max_checkpoints,
-        needed=groups_needed(db, run.plan.plan_id) | {needed},
+        needed=groups_needed(db, run.plan) | {needed: UNFINISHED},
     )
     return frozenset(verdict.prune)
 
 
 def what_is_not_held(resource: str, capture: Capture) -> tuple[str, ...]:
-    """Return a message for each path of a resource that its snapshot cannot hold."""
-    return tuple(f"{resource}: cannot hold {unheld.path} ({unheld.reason})" for unheld in capture.unheld)
+    """Return a message for each path of a resource that its snapshot cannot hold, or holds as it was read last."""
+    unheld = (f"{resource}: cannot hold {unheld.path} ({unheld.reason})" for unheld in capture.unheld)
+    busy = (f"{resource}: {path} never held still, and is held as it was read last" for path in capture.busy)
+    return (*unheld, *busy)
+
+
+def _with_busy(reason: Reason, run: Run, captures: Sequence[Capture]) -> Reason:
+    """Name the files that did not hold still in the metadata of the group."""
+    busy: list[Json] = [
+        {"resource": sandbox.resource, "path": path}
+        for sandbox, capture in zip(run.sandboxes, captures, strict=True)
+        for path in capture.busy
+    ]
+    return replace(reason, metadata={**reason.metadata, "still": False, "busy": busy}) if busy else reason
 
 
 def _new_messages(run: Run, captures: Sequence[Capture]) -> list[str]:
@@ -230,6 +291,7 @@ def decided(decision: Decision) -> Entry:
         "decision_id": decision.decision_id,
         "question": decision.choice.question,
         "chosen": decision.choice.chosen,
+        "by": decision.type.value,
     }
     return Entry(type=EventType.DECISION, data=data, at=decision.created_at)
 
@@ -247,7 +309,7 @@ def reason_for(type: CheckpointType, metadata: JsonObject, *, between_steps: boo
 
 def at_group(plan: Plan, group: CheckpointGroup) -> Plan:
     """Return the plan with the group as its latest."""
-    if group.reason.type is CheckpointType.PRE_APPLY:
+    if group.reason.type in _NO_STATES:
         return replace(plan, updated_at=group.created_at)  # a group of real resources is not a plan state
     return replace(
         plan,

@@ -16,18 +16,50 @@ from msgspec.structs import asdict, replace
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
 from mulligan.application.sandboxes.ended_sandboxes import EndedSandboxes
+from mulligan.application.subplans.child_plans import lineage
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Swept
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.plans.plan import Phase, Plan, State
+from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.plural import counted
-from mulligan.errors import DatabaseForeign, DatabaseUnusable, MulliganError, PlanBusy, PlanTakenOver
-from mulligan.ports import Clock, Locks, Observer, PlanFolders, SandboxKinds, SnapshotStore
+from mulligan.errors import (
+    Advice,
+    DatabaseForeign,
+    DatabaseUnusable,
+    MulliganError,
+    NextStep,
+    PlanBusy,
+    PlanTakenOver,
+)
+from mulligan.ports import (
+    Clock,
+    Locks,
+    Observer,
+    ParkedCopies,
+    PlanFolders,
+    SandboxKinds,
+    SnapshotStore,
+    WorkingTree,
+)
 from mulligan.rows.database import Database
 
 _AFTER_WORK = (1.2, 256 << 10)  # growth since the last sweep, as a factor and in bytes at least
 _WHILE_RUNNING = (2.0, 64 << 20)
+
+
+class KeptSandbox(Struct, frozen=True, kw_only=True):
+    """A sandbox that a sweep leaves, the reason, and what frees it."""
+
+    plan_id: PlanId
+    handle: str
+    phase: Phase
+    state: State
+    path: str
+    size_bytes: int
+    reason: str
+    remedy: str
 
 
 class SweepReport(Struct, frozen=True, kw_only=True):
@@ -43,6 +75,7 @@ class SweepReport(Struct, frozen=True, kw_only=True):
     bytes_freed: int  # by all of it
     bytes_kept: int  # in packs
     sandboxes_removed: tuple[str, ...]  # folders, also of checkpoint commits, that no plan uses
+    sandboxes_kept: tuple[KeptSandbox, ...]  # of plans that are there
     work_folders_removed: int  # of processes that died
     stat_caches_removed: int  # of trees that no longer exist
     scratch_folders_removed: int  # of tool calls of processes that died
@@ -59,6 +92,7 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
     scratch: PlanFolders
     locks: Locks
     ended: EndedSandboxes
+    parked: ParkedCopies
     clock: Clock
 
     def sweep(self, *, dry_run: bool, observer: Observer) -> SweepReport:
@@ -67,12 +101,14 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
         over = self.ended.forget_unwanted(dry_run=dry_run)
         plans = {sandbox.plan_id for sandbox in over}
         orphans = self._remove_unnamed(plans, dry_run=dry_run)  # folder -> bytes
+        orphans |= {folder: self.folders.size_of(folder) for folder in self.parked.all()}
+        if not dry_run:
+            self.parked.clear()
         scratch = self._remove(self.scratch, self.scratch.list, dry_run=dry_run)
         sandboxes = self._sandboxes_but(plans)
         if not dry_run:
             self._retire_idle(sandboxes)
-        trees = [tree for sandbox in sandboxes for tree in self.kinds.of(sandbox).trees(sandbox)]
-        left = self.store.clear_leftovers(trees, dry_run=dry_run)
+        left = self.store.clear_leftovers(self._trees(sandboxes), dry_run=dry_run)
         if not dry_run:
             self.ended.remove(over)  # also what has no folder of its own: notes, lost pins
         live = (lambda: self._live(plans)) if dry_run else self._settled_live
@@ -82,10 +118,28 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
             **asdict(replace(swept, bytes_freed=freed)),
             dry_run=dry_run,
             sandboxes_removed=tuple(map(str, orphans)),
+            sandboxes_kept=tuple(self._kept(plans)),
             work_folders_removed=left.work_folders,
             stat_caches_removed=left.stat_caches,
             scratch_folders_removed=len(scratch),
         )
+
+    def _trees(self, sandboxes: Sequence[Sandbox]) -> list[WorkingTree]:
+        """Return the trees that the store is to remember."""
+        own = [tree for sandbox in sandboxes for tree in self.kinds.of(sandbox).trees(sandbox)]
+        return [*own, *self.parked.trees()]
+
+    def _kept(self, over: Collection[PlanId]) -> list[KeptSandbox]:
+        """Return the copies that plans keep, the largest first; those of plans in `over` are removed."""
+        with self.database.reading() as db:
+            copies = [s for s in db.sandboxes.all() if s.strategy is not Strategy.IN_PLACE]
+            plans = {s.plan_id: lineage(db, s.plan_id) for s in copies if s.plan_id not in over}
+        found = [
+            _kept_sandbox(tops[0], tops[-1], folder, self.folders.size_of(folder))
+            for plan_id, tops in plans.items()
+            for folder in self.folders.list(plan_id)
+        ]
+        return sorted(found, key=lambda kept: (-kept.size_bytes, kept.path))
 
     def clear_leftovers(self) -> list[str]:
         """Remove leftovers of killed processes, without a sweep of the store; return a description of each."""
@@ -95,8 +149,7 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
         scratch = self._remove(self.scratch, self.scratch.list, dry_run=False)
         found += [f"the folder {folder}, which an interrupted tool call left behind" for folder in scratch]
         sandboxes = self._sandboxes_but(())
-        trees = [tree for sandbox in sandboxes for tree in self.kinds.of(sandbox).trees(sandbox)]
-        left = self.store.clear_leftovers(trees, dry_run=False)
+        left = self.store.clear_leftovers(self._trees(sandboxes), dry_run=False)
         if left.work_folders or left.stat_caches:
             pieces = counted(left.work_folders + left.stat_caches, "piece")
             found.append(f"{pieces} of unfinished work in the store")
@@ -127,6 +180,24 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
             return None
         run.pruned = 0
         return swept
+
+    def free(self, observer: Observer, *, thorough: bool = False) -> Swept:
+        """Free the bytes that no row refers to any longer; if `thorough`, leave none of them in any pack."""
+        self._refuse_foreign_database()
+        if thorough:
+            self.parked.clear()  # they hold files of any plan
+        return self.store.sweep(self._settled_live, dry_run=False, observer=observer, thorough=thorough)
+
+    def live(self) -> Collection[Snapshot]:
+        """Return all snapshots that a row refers to."""
+        return self._live(())
+
+    def remove_all_of(self, plan_ids: Sequence[PlanId]) -> None:
+        """Remove all folders of plans that are about to be forgotten, which the caller holds, and all parked trees."""
+        self.parked.clear()
+        for folders in (self.folders, self.repositories, self.scratch):
+            for plan_id in plan_ids:
+                folders.remove_all(plan_id)
 
     def _log(self, run: Run, text: str) -> None:
         entry = Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now())
@@ -216,6 +287,35 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
             return ()
         with self.database.reading() as db:
             return db.sandboxes.list(plan_id)
+
+
+def _kept_sandbox(top: Plan, plan: Plan, folder: Path, size: int) -> KeptSandbox:
+    """Describe a sandbox of a plan; what becomes of it is decided for the plan at the top."""
+    forget = NextStep("remove_plan", plan=top.handle)
+    if top.is_final:
+        reason = "its plan has ended, and the setting sandbox.cleanup keeps the sandbox"
+        remedy = Advice(
+            forget,
+            " forgets the plan; if sandbox.cleanup is on_terminal, ",
+            NextStep("gc"),
+            " removes the sandbox",
+        )
+    elif top.state is State.COMPLETE:
+        reason = "its result is not applied"
+        remedy = Advice(NextStep("apply", plan=top.handle), " applies it, ", forget, " forgets the plan")
+    else:
+        reason = "its plan can be resumed"
+        remedy = Advice(NextStep("resume", plan=top.handle), " continues it, ", forget, " forgets the plan")
+    return KeptSandbox(
+        plan_id=plan.plan_id,
+        handle=plan.handle,
+        phase=plan.phase,
+        state=plan.state,
+        path=str(folder),
+        size_bytes=size,
+        reason=reason,
+        remedy=remedy,
+    )
 
 
 def _without(folders: Sequence[Path], plan_id: PlanId, named: Sequence[str]) -> list[Path]:

@@ -11,7 +11,7 @@ from mulligan.application.plans.settings_source import SettingsSource
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
-from mulligan.domain.checkpoints.retention import RetentionPlan, plan_retention, reasons_to_stay
+from mulligan.domain.checkpoints.retention import UNDOABLE, RetentionPlan, plan_retention, reasons_to_stay
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
@@ -26,6 +26,7 @@ class PrunedGroup(Struct, frozen=True, kw_only=True):
 
     group_id: GroupId
     checkpoint_id: CheckpointId
+    number: int  # in the plan
     label: str | None
 
 
@@ -73,13 +74,15 @@ class PruneService(Struct, kw_only=True, frozen=True, eq=False):
         return _answer(plan_id, groups, verdict, limit, dry_run=False, bytes_freed=freed)
 
     def delete(self, group: CheckpointGroup, observer: Observer) -> Pruning:
-        """Delete one group; refuse one that must stay, with the reason."""
+        """Delete one group; refuse one that must stay, with the reason. What an undo needs may go on request."""
         plan_id = group.plan_id
         with self.claims.open(plan_id, observer) as run:
             with self.database.reading() as db:
                 db.checkpoints.get(group.group_id)  # it may have been pruned meanwhile
                 groups = db.checkpoints.list(plan_id, superseded=True)
-                reasons = reasons_to_stay(db.checkpoints.summaries(plan_id), needed=_needed(db, run.plan))
+                needed = groups_needed(db, run.plan)
+                needed = {group_id: why for group_id, why in needed.items() if why != UNDOABLE}
+                reasons = reasons_to_stay(db.checkpoints.summaries(plan_id), needed=needed)
             if group.group_id in reasons:
                 raise CheckpointNeeded(
                     checkpoint_id=group.first_checkpoint_id, plan_id=plan_id, reason=reasons[group.group_id]
@@ -105,12 +108,7 @@ class PruneService(Struct, kw_only=True, frozen=True, eq=False):
 
 def _judge(db: Transaction, plan: Plan, limit: int) -> RetentionPlan:
     summaries = db.checkpoints.summaries(plan.plan_id)
-    return plan_retention(summaries, limit=limit, needed=_needed(db, plan))
-
-
-def _needed(db: Transaction, plan: Plan) -> frozenset[GroupId]:
-    current = frozenset({plan.current_group_id} if plan.current_group_id else ())
-    return groups_needed(db, plan.plan_id) | current
+    return plan_retention(summaries, limit=limit, needed=groups_needed(db, plan))
 
 
 def _answer(
@@ -131,6 +129,7 @@ def _answer(
             KeptGroup(
                 group_id=kept.group_id,
                 checkpoint_id=by_id[kept.group_id].first_checkpoint_id,
+                number=by_id[kept.group_id].number,
                 label=by_id[kept.group_id].reason.label,
                 reason=kept.reason,
             )
@@ -140,6 +139,7 @@ def _answer(
             PrunedGroup(
                 group_id=group_id,
                 checkpoint_id=by_id[group_id].first_checkpoint_id,
+                number=by_id[group_id].number,
                 label=by_id[group_id].reason.label,
             )
             for group_id in verdict.prune

@@ -8,11 +8,18 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService
-from mulligan.application.corrections.correction_result import Appended, Corrected, log_of, refuse_text
+from mulligan.application.corrections.correction_result import (
+    Appended,
+    Corrected,
+    log_of,
+    refuse_text,
+    superseded,
+)
 from mulligan.application.plans.guards import (
     not_ready,
-    refuse_conflicts,
     refuse_ended,
+    refuse_newer,
+    refuse_waiting,
     refuse_without_checkpoints,
 )
 from mulligan.application.plans.plan_claims import PlanClaims
@@ -35,14 +42,14 @@ from mulligan.domain.history.correction import (
     with_step,
 )
 from mulligan.domain.history.lines import Line
-from mulligan.domain.plans.decision import Choice, Decision
+from mulligan.domain.plans.decision import Choice, Decision, Question
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition, State
 from mulligan.domain.plans.step import ChildPlan, Step
 from mulligan.domain.text.ids import CorrectionId, DecisionId, PlanId
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.domain.text.plural import counted
-from mulligan.errors import Advice, DecisionSuperseded, NextStep, NothingToAppend
+from mulligan.errors import Advice, NextStep, NothingToAppend
 from mulligan.ports import Clock, Ids, Observer, SnapshotStore
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
@@ -145,14 +152,16 @@ class AppendService(Struct, kw_only=True, frozen=True, eq=False):
             return lineage(db, db.decisions.resolve(wish.decision).plan_id)[0].plan_id
 
     def _asked(self, run: Run, wish: AppendWish) -> _Asked:
-        refuse_ended(run.plan)
+        refuse_ended(run.plan, run.sandboxes)
         refuse_without_checkpoints(run.plan)
         with self.database.reading() as db:
+            refuse_newer(db, run.plan, run.sandboxes)
             decision = db.decisions.resolve(wish.decision)
             decider = db.plans.get(decision.plan_id)
-        refuse_ended(decider)
+        if decider.plan_id != run.plan.plan_id:
+            refuse_ended(decider)
         if decision.superseded:
-            raise DecisionSuperseded(decision_id=decision.decision_id, plan_id=decider.plan_id)
+            raise superseded(decision, decider)
         if run.plan.definition.session:
             raise NothingToAppend(
                 decision_id=decision.decision_id,
@@ -189,7 +198,7 @@ class AppendService(Struct, kw_only=True, frozen=True, eq=False):
         return None
 
     def _check_going_on(self, run: Run) -> None:
-        refuse_conflicts(run.plan)
+        refuse_waiting(run.plan)
         self.resumes.refuse_where_impossible(run)
         self.executor.check(run, run.plan.definition, run.settings)
 
@@ -199,7 +208,7 @@ class AppendService(Struct, kw_only=True, frozen=True, eq=False):
         """Return what to record; every refusal is here or in `_asked`."""
         plan, decision = run.plan, asked.decision
         if plan.phase is Phase.EXECUTE:
-            refuse_conflicts(plan)
+            refuse_waiting(plan)
         self.resumes.refuse_where_impossible(run)
         with self.database.reading() as db:
             index = _place(db, plan, decision)
@@ -290,6 +299,8 @@ def _once_more(decider: Plan, decision: Decision) -> ChildPlan:
             decision_id=decision.decision_id,
             reason=f"the step {decision.step_name!r} that recorded it is no longer in the plan",
         )
+    if isinstance(step.action, Question):  # what a person answered is not asked again
+        step = replace(step, action=decision.choice)
     return child_of(step) or again(step)
 
 
@@ -319,4 +330,4 @@ def _idle(child: ChildPlan) -> list[str]:
     if any(not isinstance(step.action, Choice) for step in child.steps):
         return []
     text = "the step that runs again only decides, and changes nothing: "
-    return [Advice(text, NextStep("again", mended=...), " adds work")]
+    return [Advice(text, NextStep("again", corrected=...), " adds work")]

@@ -6,9 +6,11 @@ from mulligan.application.queries.plan_queries import CorrectionView
 from mulligan.application.rollback.impact import Impact, RevertedChange
 from mulligan.application.runs.plan_executor import Execution
 from mulligan.domain.history.correction import Correction
+from mulligan.domain.plans.decision import Decision
+from mulligan.domain.plans.plan import Plan
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.domain.text.json_value import JsonObject
-from mulligan.errors import UsageWrong
+from mulligan.errors import Advice, DecisionSuperseded, NextStep, UsageWrong
 
 
 class Appended(Struct, frozen=True, kw_only=True):
@@ -45,6 +47,17 @@ def refuse_text(name: str, text: str | None) -> None:
         problem = "holds bytes that are not UTF-8"
     if problem:
         raise UsageWrong(reason=f"the {name} {problem}", hint="give it as text, in one argument")
+
+
+def superseded(decision: Decision, plan: Plan) -> DecisionSuperseded:
+    """Return the error for a decision that is not live; the correction that left it behind may not have run on yet."""
+    facts = {"decision_id": decision.decision_id, "plan_id": plan.plan_id}
+    if plan.is_executed or plan.is_final:
+        return DecisionSuperseded(**facts)
+    rest = Advice(
+        "; a correction that has just finished continues with ", NextStep("resume", plan=plan.plan_id)
+    )
+    return DecisionSuperseded(hint=Advice(DecisionSuperseded.usual_advice(**facts), rest), **facts)
 
 
 def log_of(correction: Correction) -> JsonObject:

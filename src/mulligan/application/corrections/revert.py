@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import reason_for
-from mulligan.application.corrections.correction_result import Corrected, log_of, refuse_text
-from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.corrections.correction_result import Corrected, log_of, refuse_text, superseded
+from mulligan.application.plans.guards import refuse_ended, refuse_newer, refuse_without_checkpoints
 from mulligan.application.plans.plan_claims import PlanClaims
-from mulligan.application.plans.plan_edits import mended_plan
+from mulligan.application.plans.plan_edits import corrected_plan
 from mulligan.application.plans.settings_source import SettingsSource
 from mulligan.application.queries.plan_queries import correction_view
 from mulligan.application.rollback.impact import (
@@ -46,7 +46,6 @@ from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import (
     Advice,
     DecisionOutOfReach,
-    DecisionSuperseded,
     NextStep,
     NothingToChoose,
     PlanFileDiffers,
@@ -64,7 +63,7 @@ class Wish(Struct, frozen=True, kw_only=True):
     decision: str  # its id, or a unique prefix
     guidance: str
     chosen: str | None  # the new choice of its `decision:` step
-    mended: PlanDefinition | None  # its steps replace those from the restored one on
+    corrected: PlanDefinition | None  # its steps replace those from the restored one on
     execute: bool  # continue the plan
 
 
@@ -174,14 +173,16 @@ class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
     def _planned(self, runs: Sequence[Run], wish: Wish) -> _Plan:
         """Return what to do; every refusal is here or in what it calls."""
         for run in runs:
-            refuse_ended(run.plan)
+            refuse_ended(run.plan, run.sandboxes)
             refuse_without_checkpoints(run.plan)
-        if wish.mended is not None and len(runs) > 1:
+            with self.database.reading() as db:
+                refuse_newer(db, run.plan, run.sandboxes)
+        if wish.corrected is not None and len(runs) > 1:
             raise PlanFileDiffers(
                 plan_id=runs[-1].plan.plan_id,
                 reason="it is a child plan, and its steps are part of its parent's file",
                 hint=Advice(
-                    "omit ", NextStep("again", mended=...), ", or correct a decision of the plan above it"
+                    "omit ", NextStep("again", corrected=...), ", or correct a decision of the plan above it"
                 ),
             )
         with self.database.reading() as db:
@@ -216,7 +217,7 @@ class CorrectionService(Struct, kw_only=True, frozen=True, eq=False):
     def _own(self, run: Run, wish: Wish, decision: Decision, correction_id: CorrectionId) -> _Back:
         plan_id = run.plan.plan_id
         if decision.superseded:
-            raise DecisionSuperseded(decision_id=decision.decision_id, plan_id=plan_id)
+            raise superseded(decision, run.plan)
         with self.database.reading() as db:
             target = db.checkpoints.newest_before(plan_id, decision.seq)
         if target is None:
@@ -286,7 +287,7 @@ def _merged_at(db: Transaction, child: Child) -> int:
 
 def _definition(plan: Plan, wish: Wish, decision: Decision, target: CheckpointGroup) -> PlanDefinition | None:
     """Return the plan's new definition; None: the one at the target."""
-    definition = mended_plan(plan, wish.mended, target.step_index) if wish.mended else None
+    definition = corrected_plan(plan, wish.corrected, target.step_index) if wish.corrected else None
     if wish.chosen is None:
         return definition
     name = decision.step_name
@@ -330,7 +331,7 @@ def _answer(
         plan_id=run.plan.plan_id,
         dry_run=before is None,
         correction=correction_view(planned.correction, dry_run=before is None),
-        changes_reverted=reverted(changes),
+        changes_reverted=reverted(changes, run.plan.hidden),
         impact=all_impact([back.impact for back in planned.all]),
         superseded=tuple(f"{d.choice.question} -> {d.choice.chosen} ({d.decision_id})" for d in left_behind),
         pre_rollback_checkpoint=before,

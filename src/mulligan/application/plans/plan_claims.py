@@ -58,6 +58,7 @@ class PlanClaims:
                 plan = db.plans.get(plan_id)
                 if plan.state is State.PROCESSING:  # its process is dead, since this one has the lock
                     db.tool_calls.interrupt(plan_id)
+                    db.entries.interrupt(plan_id)
                 cut_off = [plan_id] if plan.state is State.PROCESSING or db.intents.list(plan_id) else []
                 worked_on = [c.plan_id for c in below(db, plan_id) if c.plan.state is State.PROCESSING]
             run = self._run(claim, plan, observer)
@@ -114,5 +115,6 @@ class PlanClaims:
             decisions=list(progress.decisions),
             merged=list(progress.merged),
             steps=list(progress.steps),
+            taken=list(progress.taken),
             latest=latest,
         )

@@ -13,14 +13,24 @@ from mulligan.application.runs.preflight import check_before_running
 from mulligan.application.runs.run import Run
 from mulligan.application.sandboxes.sandbox_service import SandboxService
 from mulligan.application.subplans.child_plans import ChildPlans, below
+from mulligan.application.timeline.cut_off_work import CutOffWork
 from mulligan.boundaries import act
 from mulligan.config import Cleanup
 from mulligan.domain.checkpoints.checkpoint import EMPTY_STATE
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Phase, PlanDefinition, State
+from mulligan.domain.resources.resource import is_in_place
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
-from mulligan.errors import MulliganError, PlanTakenOver, RestoreIncomplete
+from mulligan.errors import (
+    Advice,
+    CheckpointFailed,
+    MulliganError,
+    NextStep,
+    PlanAlreadyApplied,
+    PlanTakenOver,
+    RestoreIncomplete,
+)
 from mulligan.ports import Clock, Ids, Locks, Observer, Toolbox
 from mulligan.rows.database import Database
 
@@ -33,6 +43,7 @@ class PlanService(Struct, kw_only=True, frozen=True, eq=False):
     locks: Locks
     sandboxes: SandboxService
     children: ChildPlans
+    cut_off: CutOffWork
     settings: SettingsSource
     toolbox: Toolbox
     ids: Ids
@@ -57,18 +68,30 @@ class PlanService(Struct, kw_only=True, frozen=True, eq=False):
     def cancel(self, plan_id: PlanId, reason: str | None, observer: Observer) -> None:
         """Cancel the plan; first ask a process that works on it to stop."""
         with self.database.reading() as db:
-            plan = db.plans.get(plan_id)
-        refuse_ended(plan)
+            plan, sandboxes = db.plans.get(plan_id), db.sandboxes.list(plan_id)
+            unfinished = bool(db.intents.list(plan_id))
+        did_in_place = is_in_place(plan.definition.resources, sandboxes)
+        if plan.state is State.APPLIED and did_in_place and not unfinished:
+            hint = Advice(NextStep("undo", what=plan.handle), " takes back what it did")
+            raise PlanAlreadyApplied(plan_id=plan_id, hint=hint)
+        refuse_ended(plan, sandboxes)  # what cannot be finished in place can still be ended
         refuse_child(plan, "cancelled")
         self.locks.ask_to_stop(plan_id)
         with self.claims.open_as_it_is(plan_id, observer) as run:
-            refuse_ended(run.plan)
+            refuse_ended(run.plan, run.sandboxes)
             data: JsonObject = {"state": "cancelled", "reason": reason, "unfinished": self._finish(run)}
+            self._keep_end(run)
             entry = Entry(type=EventType.PLAN_STATE, data=data, at=self.clock.now())
-            self._end(run, State.CANCELLED, entry, clean_up=run.settings.cleanup is Cleanup.ON_TERMINAL)
+            self.end(
+                run,
+                (Phase.EXECUTE, State.CANCELLED),
+                entry,
+                clean_up=run.settings.cleanup is Cleanup.ON_TERMINAL,
+            )
 
-    def _end(self, run: Run, state: State, entry: Entry, *, clean_up: bool) -> None:
-        plan = run.plan.moved_to(Phase.EXECUTE, state, entry.at)
+    def end(self, run: Run, state: tuple[Phase, State], entry: Entry, *, clean_up: bool) -> None:
+        """End a claimed plan in a final state, and its unfinished child plans with it."""
+        plan = run.plan.moved_to(*state, entry.at)
         with self.database.reading() as db:
             children = below(db, plan.plan_id)
         unfinished = [child for child in children if not child.is_done]
@@ -80,6 +103,13 @@ class PlanService(Struct, kw_only=True, frozen=True, eq=False):
             sandboxes = self.sandboxes.forget(commit, run) if clean_up else ()
         if clean_up:
             self.sandboxes.remove(sandboxes, run.observer)
+
+    def _keep_end(self, run: Run) -> None:
+        """Keep what a step that was cut off left in place; a plan can be cancelled where that fails."""
+        try:
+            self.cut_off.keep_end(run)
+        except CheckpointFailed as exc:  # the next plan that starts there, or is applied there, tries again
+            run.announce(exc.text, self.clock.now())
 
     def _finish(self, run: Run) -> str | None:
         """Finish interrupted work, or drop it and return the reason: the plan can be cancelled all the same.

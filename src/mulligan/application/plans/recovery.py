@@ -32,7 +32,7 @@ class Recovery(Struct, kw_only=True, frozen=True, eq=False):
         match intent.kind:
             case IntentKind.SANDBOX:
                 self.sandboxes.undo(run, intent)  # the next start makes them again
-            case IntentKind.APPLY | IntentKind.UNAPPLY:
+            case IntentKind.APPLY | IntentKind.UNAPPLY | IntentKind.RESTORE | IntentKind.UNDO:
                 self.real_changes.finish(run, intent)  # puts the real resources back
             case IntentKind.ROLLBACK | IntentKind.RETURN | IntentKind.CORRECTION:
                 self.returns.finish(run, intent)  # completes it, or else takes it back

@@ -1,16 +1,23 @@
 """Compares two checkpoints or groups: files and folders that differ, and a patch."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from mulligan.application.queries.left_work import work_left
 from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, FoundCheckpoint
 from mulligan.domain.history.correction import Correction, CorrectionMode
+from mulligan.domain.paths.pathspecs import Pathspecs, read_pathspecs
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.plural import counted
 from mulligan.domain.trees.diff import Diff, DiffSide, FileDiff, FolderDiff, TreeDiff
 from mulligan.domain.trees.line_diff import LARGEST_TEXT
+from mulligan.domain.trees.tree_difference import without_hidden
 from mulligan.errors import (
     Advice,
     CheckpointForeign,
@@ -27,35 +34,50 @@ FIRST, LATEST = "first", "latest"
 _NAMED_IN_A_MESSAGE = 5
 
 
+class DiffWish(Struct, frozen=True, kw_only=True):
+    """The wanted part of a difference."""
+
+    binary: bool  # the patch includes binary contents
+    hidden: bool  # what the plan hides, too
+    paths: Sequence[str]  # only these, as git reads paths; none: all
+    folder: Path | None  # in which they were named; None: at the top of each resource
+
+
 class DiffService(Struct, kw_only=True, frozen=True, eq=False):
     """Compares stored snapshots, without reading sandboxes or waiting for a running plan."""
 
     database: Database
     trees: StoredTrees
+    project: Path
 
-    def between(self, old: str, new: str, *, binary: bool) -> Diff:
+    def between(self, old: str, new: str, wish: DiffWish) -> Diff:
         """Compare any two: by ids of any plan, words and labels of the newest plan, or unique labels."""
         with self.trees.hold():  # snapshots stay until they are read
             with self.database.reading() as db:
                 sides = _find_anywhere(db, old), _find_anywhere(db, new)
-            return self._compare((old, new), sides, binary=binary)
+            return self._compare((old, new), sides, wish)
 
-    def of_plan(self, plan_id: PlanId, old: str | None, new: str | None, *, binary: bool) -> Diff:
+    def of_plan(self, plan_id: PlanId, old: str | None, new: str | None, wish: DiffWish) -> Diff:
         """Compare two of one plan; by default its first live group and its newest."""
         words = old or FIRST, new or LATEST
         with self.trees.hold():
             with self.database.reading() as db:
                 sides = _find_in_plan(db, words[0], plan_id), _find_in_plan(db, words[1], plan_id)
-            return self._compare(words, sides, binary=binary)
+                work = work_left(db, db.plans.get(plan_id)) if new is None else None
+            found = self._compare(words, sides, wish)
+        if work is None:
+            return found
+        about = Advice(f"step {work.step!r} failed, and what it did was taken back: ", work.advice)
+        return replace(found, messages=(*found.messages, about))
 
-    def of_correction(self, word: str, plan_id: PlanId | None, *, binary: bool) -> Diff:
+    def of_correction(self, word: str, plan_id: PlanId | None, wish: DiffWish) -> Diff:
         """Compare the ends of the attempts before and after a correction; for appended work, before and after it."""
         with self.trees.hold():
             with self.database.reading() as db:
                 correction = db.corrections.resolve(word)
                 if plan_id not in (None, correction.plan_id):
                     raise CorrectionNotFound(
-                        wanted=word, hint=f"it belongs to plan {correction.plan_id}: omit PLAN_ID"
+                        wanted=word, hint=f"it belongs to plan {correction.plan_id}: omit PLAN"
                     )
                 plan, attempt = db.plans.get(correction.plan_id), correction.attempt
                 if correction.mode is CorrectionMode.APPEND:
@@ -63,18 +85,27 @@ class DiffService(Struct, kw_only=True, frozen=True, eq=False):
                 else:
                     sides = _end_of(db, plan, attempt - 1), _end_of(db, plan, attempt)
             words = f"attempt {attempt - 1}", f"attempt {attempt}"
-            return self._compare(words, sides, binary=binary)
+            return self._compare(words, sides, wish)
 
     def _compare(
-        self, words: tuple[str, str], sides: tuple[FoundCheckpoint, FoundCheckpoint], *, binary: bool
+        self, words: tuple[str, str], sides: tuple[FoundCheckpoint, FoundCheckpoint], wish: DiffWish
     ) -> Diff:
+        """Compare; without `wish.hidden`, what the plan of the newer side hides is only counted."""
         pairs, messages = _pairs(words, sides)
+        with self.database.reading() as db:
+            patterns = () if wish.hidden else db.plans.get(sides[1].group.plan_id).hidden
+        specs = self._pathspecs(sides[1].group.plan_id, [new.resource for _, new in pairs], wish)
         diffs: list[TreeDiff] = []
+        not_shown = 0
         for old, new in pairs:
-            differences = self.trees.difference(old.snapshot.roots[0], new.snapshot.roots[0])
+            found = self.trees.difference(old.snapshot.roots[0], new.snapshot.roots[0])
+            if specs is not None:
+                found = [d for d in found if specs[new.resource].match(d.path)]
+            differences, count = without_hidden(found, patterns)
+            not_shown += count
             prefix = f"{old.resource}/" if len(pairs) > 1 else ""
             options = DiffOptions(
-                resource=old.resource, prefix=prefix, binary=binary, largest_text=LARGEST_TEXT
+                resource=old.resource, prefix=prefix, binary=wish.binary, largest_text=LARGEST_TEXT
             )
             diffs.append(diff_trees(differences, self.trees.read, options))
         files = tuple(file for diff in diffs for file in diff.files)
@@ -85,6 +116,13 @@ class DiffService(Struct, kw_only=True, frozen=True, eq=False):
                 f"{left_out} pairs of added and deleted files were not compared for similarity: too many; "
                 "files among them that were renamed and changed are shown as added and deleted"
             )
+        if not_shown:
+            shows = Advice(
+                f"{counted(not_shown, 'cache file')} not shown; ",
+                NextStep("again", hidden=True),
+                " shows what `sandbox.hide` matches too",
+            )
+            messages.append(shows)
         return Diff(
             old=_side(sides[0]),
             new=_side(sides[1]),
@@ -92,7 +130,22 @@ class DiffService(Struct, kw_only=True, frozen=True, eq=False):
             folders=folders,
             patch=b"".join(diff.patch for diff in diffs),
             messages=(*messages, *_beyond_patch(files, folders)),
+            hidden=not_shown,
         )
+
+    def _pathspecs(
+        self, plan_id: PlanId, resources: Sequence[str], wish: DiffWish
+    ) -> Mapping[str, Pathspecs] | None:
+        """Return the paths that are wanted of each resource; None: all. They may be named in a sandbox too."""
+        if not wish.paths:
+            return None
+        with self.database.reading() as db:
+            definition, sandboxes = db.plans.get(plan_id).definition, db.sandboxes.list(plan_id)
+        roots = {name: [str(self.project / definition.resource(name).location)] for name in resources}
+        for sandbox in sandboxes:
+            roots.get(sandbox.resource, []).append(sandbox.path)
+        places = {name: [os.path.normpath(root) for root in of] for name, of in roots.items()}
+        return read_pathspecs(wish.paths, str(wish.folder) if wish.folder else None, places)
 
 
 def _find_anywhere(db: Transaction, word: str) -> FoundCheckpoint:

@@ -62,6 +62,11 @@ class CheckpointQueries(Struct, kw_only=True, frozen=True, eq=False):
             plan_id = db.plans.resolve("latest").plan_id if word in ("first", "latest") else None
             return db.checkpoints.resolve(word, plan_id)
 
+    def newest(self, plan_id: PlanId) -> GroupId:
+        """Return the newest live group of a plan; refuse where there is none."""
+        with self.database.reading() as db:
+            return db.checkpoints.resolve("latest", plan_id).group.group_id
+
 
 def views_of(group: CheckpointGroup) -> list[CheckpointView]:
     """Return the views of a group's checkpoints."""

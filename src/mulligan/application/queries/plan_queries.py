@@ -5,14 +5,17 @@ The fields are named as in the JSON output.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from mulligan.domain.plans.plan import Phase, Plan, ResumedFrom, State
-from mulligan.domain.views.status_view import ExecutionCounts, PlanErrorView
+from mulligan.application.queries.left_work import work_left
+from mulligan.domain.plans.plan import SUITABLE, Phase, Plan, ResumedFrom, State
+from mulligan.domain.plans.step import StepStatus, about
+from mulligan.domain.views.status_view import ExecutionCounts, PlanErrorView, StepView
 from mulligan.errors import Advice, NextStep, NoPlanSuits, SnapshotDamaged, SystemFailed
 
 if TYPE_CHECKING:
@@ -21,28 +24,18 @@ if TYPE_CHECKING:
     from mulligan.domain.history.correction import Correction, CorrectionMode
     from mulligan.domain.plans.event import Event
     from mulligan.domain.plans.step import StepRecord
-    from mulligan.domain.resources.resource import Sandbox, Strategy
+    from mulligan.domain.resources.resource import Resource, Sandbox, Strategy
     from mulligan.domain.text.ids import CheckpointId, CorrectionId, DecisionId, PlanId
     from mulligan.domain.text.json_value import JsonObject
+    from mulligan.domain.trees.tree_difference import TreeDifference
     from mulligan.domain.views.history_tree import TreeNode
-    from mulligan.domain.views.timeline import Timeline
+    from mulligan.domain.views.plan_history import PlanHistory
     from mulligan.ports import Locks, StoredTrees
     from mulligan.rows.database import Database
     from mulligan.rows.transaction import Transaction
 
-_STOPPED = (
-    (Phase.EXECUTE, State.QUEUED),
-    (Phase.EXECUTE, State.PROCESSING),
-    (Phase.EXECUTE, State.ERRORED),
-    (Phase.EXECUTE, State.CONSTRAINED),
-)
-# The states of a plan in which an act makes sense, for who does not say which plan is meant.
-_SUITABLE = {
-    "apply": ((Phase.EXECUTE, State.COMPLETE), (Phase.APPLY, State.CONSTRAINED)),
-    "resume": (*_STOPPED, (Phase.STRATEGIZE, State.COMPLETE), (Phase.APPLY, State.PROCESSING)),
-    "rollback": (*_STOPPED, (Phase.EXECUTE, State.COMPLETE), (Phase.APPLY, State.CONSTRAINED)),
-    "unapply": ((Phase.APPLY, State.APPLIED),),
-}
+_PRINTED = 100  # calls whose output is part of a status, the newest ones
+_OF_PRINTED = ("exit_status", "stdout", "stderr", "stdout_omitted", "stderr_omitted")
 
 
 class SandboxView(Struct, frozen=True, kw_only=True):
@@ -88,8 +81,9 @@ class PlanStatus(Struct, frozen=True, kw_only=True):
     state: State
     attempt: int
     parent_plan_id: PlanId | None
-    steps: tuple[StepRecord, ...]
+    steps: tuple[StepView, ...]
     last_checkpoint_id: CheckpointId | None
+    last_checkpoint_number: int | None  # of its group, in the plan
     sandboxes: tuple[SandboxView, ...]
     resumed_from: ResumedFrom | None
     corrections: tuple[CorrectionView, ...]  # one for each attempt but the first
@@ -98,6 +92,7 @@ class PlanStatus(Struct, frozen=True, kw_only=True):
     error: PlanErrorView | None
     timing: PlanTiming
     messages: tuple[str, ...]
+    waiting: JsonObject | None  # as in a list
 
 
 class PlanLine(Struct, frozen=True, kw_only=True):
@@ -112,6 +107,7 @@ class PlanLine(Struct, frozen=True, kw_only=True):
     steps_done: int
     steps_total: int
     updated_at: datetime
+    waiting: JsonObject | None  # what it waits for someone to do: `reason` is `question` or `conflicts`
 
 
 class Queries(Struct, kw_only=True, frozen=True, eq=False):
@@ -124,16 +120,33 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
     def newest_for(self, act: str) -> PlanId:
         """Find the newest plan that an act makes sense for; a child plan is never meant."""
         with self.database.reading() as db:
-            found = db.plans.newest_in(_SUITABLE[act])
+            if act == "diff":
+                return db.plans.newest_that_changed() or db.plans.resolve("latest").plan_id
+            found = db.plans.newest_in(SUITABLE[act], idle=False) if act == "apply" else None
             if found is None:
-                db.plans.resolve("latest")  # refuses where there is no plan at all
-                raise NoPlanSuits(act=act)
+                found = (
+                    db.plans.newest_to_unapply() if act == "unapply" else db.plans.newest_in(SUITABLE[act])
+                )
+            if found is None:
+                raise _none_suits(db, act)
         return found
 
     def plan_id(self, word: str) -> PlanId:
         """Find the plan that a user's word means."""
         with self.database.reading() as db:
             return db.plans.resolve(word).plan_id
+
+    def first_place(self, plan_id: PlanId) -> tuple[Resource, str | None]:
+        """Return the first resource of a plan, and the path of its sandbox, if it has one."""
+        with self.database.reading() as db:
+            first = db.plans.get(plan_id).definition.resources[0]
+            sandboxes = db.sandboxes.list(plan_id)
+        return first, next((s.path for s in sandboxes if s.resource == first.name), None)
+
+    def handles(self, ids: Collection[str]) -> dict[str, str]:
+        """Return the word (`tune`, `tune@3`, `tune/d1`) for each id that a row still has."""
+        with self.database.reading() as db:
+            return db.handles.of(ids)
 
     def status(self, plan_id: PlanId, resumed_from: ResumedFrom | None) -> PlanStatus:
         """Return the status of a plan."""
@@ -143,10 +156,11 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
     def status_in(self, db: Transaction, plan_id: PlanId, resumed_from: ResumedFrom | None) -> PlanStatus:
         """Return the status within a transaction of the caller."""
         plan = db.plans.get(plan_id)
-        steps = tuple(db.steps.list(plan_id))
+        steps = _steps(db, plan)
         sandboxes = db.sandboxes.list(plan_id)
-        applied = db.real_changes.list(plan_id) if plan.state is State.APPLIED else ()
-        cut_off = plan.state is State.APPLIED and bool(db.intents.list(plan_id))
+        changes = db.real_changes.list(plan_id) if plan.state is State.APPLIED else ()
+        applied = [change for change in changes if change.act == "apply"]
+        under_way = db.plans.acts_under_way(plan_id)
         calls = db.tool_calls.count_done(plan_id)
         decisions = db.decisions.count_live(plan_id)
         checkpoints = db.checkpoints.count(plan_id, superseded=False)
@@ -154,7 +168,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         corrections = db.corrections.list(plan_id) if plan.attempt > 1 else ()
         current = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
         bases = sandboxes or [change.real for change in applied]  # the sandboxes of an applied plan are gone
-        files_modified, hurt = self._files_modified(bases, current)
+        files_modified, hurt = self._files_modified(bases, current, plan.hidden)
         return PlanStatus(
             plan_id=plan.plan_id,
             handle=plan.handle,
@@ -165,6 +179,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
             parent_plan_id=plan.parent_plan_id,
             steps=steps,
             last_checkpoint_id=plan.last_checkpoint_id,
+            last_checkpoint_number=current.number if current else None,
             sandboxes=tuple(
                 SandboxView(
                     resource=s.resource, strategy=s.strategy, path=s.path, branch=s.branch, git_dir=s.git_dir
@@ -181,18 +196,25 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
                 checkpoints=checkpoints,
             ),
             conflicts=tuple(conflict.to_json() for conflict in plan.conflicts),
-            error=self._error(plan, cut_off=cut_off),
+            error=self._error(db, plan, under_way),
             timing=PlanTiming(created_at=plan.created_at, updated_at=plan.updated_at),
             messages=(*plan.messages, *hurt),
+            waiting=plan.waiting,
         )
 
-    def plans(self, state: State | None, limit: int | None) -> Listing[PlanLine]:
-        """Return the plans, oldest first; at most the newest `limit`."""
+    def plans(self, state: State | None, limit: int | None, *, waiting: bool = False) -> Listing[PlanLine]:
+        """Return the plans, oldest first; at most the newest `limit`; with `waiting` those that wait for someone."""
         from mulligan.application.queries.listing import Listing
 
         with self.database.reading() as db:
-            found = db.plans.list(state, limit=limit)
-            older = 0 if limit is None else db.plans.count(state) - len(found)
+            if waiting:
+                constrained = db.plans.list(State.CONSTRAINED)
+                all_of_them = [p for p in constrained if p.waiting and state in (None, p.state)]
+                found = all_of_them if limit is None else all_of_them[len(all_of_them) - limit :]
+                older = len(all_of_them) - len(found)
+            else:
+                found = db.plans.list(state, limit=limit)
+                older = 0 if limit is None else db.plans.count(state) - len(found)
         lines = [
             PlanLine(
                 plan_id=plan.plan_id,
@@ -201,9 +223,10 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
                 name=plan.name,
                 phase=plan.phase,
                 state=plan.state,
-                steps_done=plan.progress.step_index,
+                steps_done=_steps_done(plan),
                 steps_total=max(len(plan.definition.steps), plan.progress.step_index),
                 updated_at=plan.updated_at,
+                waiting=plan.waiting,
             )
             for plan in found
         ]
@@ -218,10 +241,10 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
             older = 0 if limit is None else db.events.count(plan_id, after=after) - len(found)
         return Listing(found, older=older)
 
-    def timeline(self, plan_id: PlanId, limit: int | None) -> Timeline:
+    def history(self, plan_id: PlanId, limit: int | None) -> PlanHistory:
         """Return the log of a plan with its superseded parts, and the logs of its child plans where they began."""
         with self.database.reading() as db:
-            return _timeline(db, db.plans.get(plan_id), limit)
+            return _history(db, db.plans.get(plan_id), limit)
 
     def tree(self, plan_id: PlanId, *, superseded: bool) -> TreeNode:
         """Return a plan's decisions and checkpoints as a tree, with or without superseded ones."""
@@ -229,9 +252,9 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
             return _tree(db, db.plans.get(plan_id), superseded=superseded)
 
     def _files_modified(
-        self, sandboxes: Sequence[Sandbox], current: CheckpointGroup | None
+        self, sandboxes: Sequence[Sandbox], current: CheckpointGroup | None, hidden: Sequence[str]
     ) -> tuple[int, tuple[str, ...]]:
-        """Count the paths in which the newest group differs from the initial contents of the sandboxes.
+        """Count the files in which the newest group differs from the initial contents of the sandboxes.
 
         Damage to the store is returned as messages: it does not prevent a look at the status.
         """
@@ -241,8 +264,8 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         for sandbox in sandboxes:
             snapshot = current.checkpoint_of(sandbox.resource).snapshot
             try:
-                differences = self.trees.difference(sandbox.base.roots[0], snapshot.roots[0])
-                count += sum(difference.of_files for difference in differences)
+                found = self.trees.difference(sandbox.base.roots[0], snapshot.roots[0])
+                count += _shown_files(found, hidden) if found else 0
             except (SnapshotDamaged, SystemFailed) as exc:
                 hurt.append(
                     Advice(
@@ -251,10 +274,19 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
                 )
         return count, tuple(hurt)
 
-    def _error(self, plan: Plan, *, cut_off: bool) -> PlanErrorView | None:
+    def _error(self, db: Transaction, plan: Plan, under_way: Collection[str]) -> PlanErrorView | None:
+        cut_off = plan.state is State.APPLIED and "unapply" in under_way
         resume = plan.way_on
+        if plan.state is State.CANCELLED:
+            from mulligan.application.plans.guards import (
+                cancelled,  # here: a look at other plans needs no guard
+            )
+
+            resume = cancelled(plan).next_step
         if plan.conflicts and plan.phase is Phase.EXECUTE:
             resume = Advice("fix the conflicts in the sandbox, then ", NextStep("resolve", plan=plan.plan_id))
+        if plan.question is not None:
+            resume = Advice("answer with ", NextStep("answer", plan=plan.handle, choice=...))
         if plan.phase is Phase.APPLY:
             resume = Advice(
                 NextStep("resume", plan=plan.plan_id),
@@ -271,6 +303,16 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
                 recoverable=True,
                 hint=resume,
             )
+        left = "restore" in under_way or (plan.state is State.APPLIED and under_way)
+        if left and self.locks.holder(plan.plan_id) is None:
+            return PlanErrorView(
+                message="the process that changed real files for this plan is gone",
+                step=None,
+                tool=None,
+                checkpoint=plan.last_checkpoint_id,
+                recoverable=True,
+                hint=Advice(NextStep("doctor"), " finishes that, or puts them back as they were before"),
+            )
         if plan.failure is None:
             return None
         return PlanErrorView(
@@ -278,20 +320,81 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
             step=plan.failure.step,
             tool=plan.failure.tool,
             checkpoint=plan.failure.checkpoint,
-            recoverable=plan.definition.rollback_policy.enabled,
-            hint=Advice(resume, " (with a corrected plan file: ", NextStep("again", mended=...), ")")
-            if plan.state is State.ERRORED and not plan.definition.session
-            else resume,
+            recoverable=plan.definition.rollback_policy.enabled and plan.state is not State.CANCELLED,
+            hint=_after_failure(db, plan, resume) if plan.state is State.ERRORED else resume,
         )
 
 
-def _timeline(db: Transaction, plan: Plan, limit: int | None) -> Timeline:
-    from mulligan.domain.views.timeline import timeline
+def _after_failure(db: Transaction, plan: Plan, resume: Advice) -> Advice:
+    """Return how to continue a plan whose step failed, and how to take what that step did."""
+    if not (plan.definition.session or plan.definition.command):
+        resume = Advice(resume, " (with a corrected plan file: ", NextStep("again", corrected=...), ")")
+    work = work_left(db, plan)
+    return Advice(resume, "; ", work.advice) if work is not None else resume
+
+
+def _none_suits(db: Transaction, act: str) -> NoPlanSuits:
+    """Return the refusal where no plan suits an act; what the newest plan left can be taken, and then be applied."""
+    newest = db.plans.resolve("latest")  # refuses where there is no plan at all
+    work = work_left(db, newest) if act == "apply" else None
+    if work is None:
+        return NoPlanSuits(act=act)
+    return NoPlanSuits(
+        act=act, hint=Advice(f"the newest one, {newest.handle}, failed: ", work.advice, ", to be applied")
+    )
+
+
+def _shown_files(differences: Sequence[TreeDifference], hidden: Sequence[str]) -> int:
+    # Here: the status of a plan that changed nothing needs no patterns.
+    from mulligan.domain.trees.tree_difference import without_hidden
+
+    return sum(difference.of_files for difference in without_hidden(differences, hidden)[0])
+
+
+def _steps(db: Transaction, plan: Plan) -> tuple[StepView, ...]:
+    steps, printed = db.steps.list(plan.plan_id), db.steps.printed(plan.plan_id, _PRINTED)
+    known = {step.name: about(step) for step in plan.definition.steps}
+    return tuple(
+        _step_view(
+            step,
+            known.get(step.name),
+            printed.get(step.index, {}),
+            taken=step.name in plan.progress.taken,
+        )
+        for step in steps
+    )
+
+
+def _step_view(step: StepRecord, does: str | None, printed: JsonObject, *, taken: bool) -> StepView:
+    if step.status is StepStatus.PENDING:
+        printed = {}  # of a call that was taken back
+    view = StepView(
+        index=step.index,
+        name=step.name,
+        status=step.status,
+        duration_ms=step.duration_ms,
+        about=does,
+        taken=taken,
+    )
+    return replace(view, **{name: printed[name] for name in _OF_PRINTED if name in printed})
+
+
+def _steps_done(plan: Plan) -> int:
+    """Count the completed steps, and those whose changes were taken; those that a plan was accepted without are not."""
+    progress = plan.progress
+    if plan.definition.session:
+        return progress.step_index
+    done = {*progress.outputs, *progress.taken}
+    return sum(step.name in done for step in plan.definition.steps[: progress.step_index])
+
+
+def _history(db: Transaction, plan: Plan, limit: int | None) -> PlanHistory:
+    from mulligan.domain.views.plan_history import plan_history
 
     plan_id = plan.plan_id
-    children = {str(c.plan_id): _timeline(db, c.plan, limit) for c in db.children.list(plan_id)}
+    children = {str(c.plan_id): _history(db, c.plan, limit) for c in db.children.list(plan_id)}
     lines, groups = db.history.lines(plan_id), db.checkpoints.summaries(plan_id)
-    return timeline(plan, lines, db.events.list(plan_id), groups, children, limit)
+    return plan_history(plan, lines, db.events.list(plan_id), groups, children, limit)
 
 
 def _tree(db: Transaction, plan: Plan, *, superseded: bool) -> TreeNode:

@@ -1,7 +1,9 @@
 """Gathers the report of a plan in one consistent view, and cuts it to what a page can show."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,11 +18,13 @@ from mulligan.domain.text.ids import GroupId, PlanId
 from mulligan.domain.text.inert_text import without_escapes
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.views.excerpt import Excerpt, excerpt
+from mulligan.domain.views.printed import printed_in
 from mulligan.domain.views.report import Changes, PlanReport, Report
 from mulligan.domain.views.story import Records, ShownCall, story
 from mulligan.errors import Advice, NextStep
 from mulligan.ports import Clock, StoredTrees
 from mulligan.rows.database import Database
+from mulligan.rows.tables.handle_rows import HandleRepository
 from mulligan.rows.transaction import Transaction
 
 _PLANS = 100  # child plans of child plans are shown to any depth, but not more in all
@@ -29,7 +33,9 @@ _GROUPS = 1_000
 _LINES = 20_000  # of all patches, and as many of all that tools printed
 _OUTPUT = (40, 160)  # first and last lines: an error is usually at the end
 _ARGUMENT = (30, 10)
-_NO_TARGETS = (CheckpointType.PRE_APPLY, CheckpointType.ON_ERROR)
+_ID = r"(?<![\w/.-])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![\w/])"  # not as part of a path
+_OF_REAL_RESOURCES = (CheckpointType.PRE_APPLY, CheckpointType.PRE_RESTORE, CheckpointType.POST_RESTORE)
+_NO_TARGETS = (*_OF_REAL_RESOURCES, CheckpointType.ON_ERROR)
 
 
 class ReportService(Struct, kw_only=True, frozen=True, eq=False):
@@ -48,7 +54,8 @@ class ReportService(Struct, kw_only=True, frozen=True, eq=False):
         with self.trees.hold(), self.database.reading() as db:  # snapshots stay until they are read
             found = [*_family(db, db.plans.get(plan_id), None)]
             room = PageRoom(patches=_LINES, outputs=_LINES)
-            parts = tuple(self._part(db, *each, room, words) for each in found[:_PLANS])
+            named = partial(_named, db.handles, words)
+            parts = tuple(self._part(db, *each, room, named) for each in found[:_PLANS])
             left_out = max(0, len(found) - _PLANS)
             return Report(plans=parts, plans_left_out=left_out, made_at=self.clock.now())
 
@@ -75,7 +82,7 @@ class ReportService(Struct, kw_only=True, frozen=True, eq=False):
             decisions={d.decision_id: d for d in db.decisions.list(plan_id)},
             groups=groups,
         )
-        changes = ReportChanges(self.trees, room, words)
+        changes = ReportChanges(self.trees, room, words, plan.hidden)
         return PlanReport(
             plan=plan,
             parent_name=parent_name,
@@ -93,6 +100,13 @@ class ReportService(Struct, kw_only=True, frozen=True, eq=False):
         )
 
 
+def _named(handles: HandleRepository, words: Callable[[str], str], text: str) -> str:
+    """Return a text in the words of a front door, with handles and numbers in place of ids."""
+    said = words(text)
+    known = handles.of(set(re.findall(_ID, said)))
+    return re.sub(_ID, lambda found: known.get(found[0], found[0]), said)
+
+
 def _family(db: Transaction, plan: Plan, parent_name: str | None) -> Iterator[tuple[Plan, str | None]]:
     yield plan, parent_name
     for child in db.children.list(plan.plan_id):
@@ -102,7 +116,10 @@ def _family(db: Transaction, plan: Plan, parent_name: str | None) -> Iterator[tu
 def _shown(call: ToolCall, room: PageRoom) -> ShownCall:
     first, last = _ARGUMENT
     given = ((name, excerpt(_text(v), first=first, last=last)) for name, v in call.arguments.items())
-    output = None if call.output in (None, "") else _printed(_text(call.output), room)
+    text = "" if call.output in (None, "") else _text(call.output)
+    if not text and (printed := printed_in(call.detail, call.output)) is not None:
+        text = (printed.stdout + printed.stderr).decode(errors="replace").removesuffix("\n")
+    output = _printed(text, room) if text else None
     return ShownCall(call=replace(call, arguments={}, output=None), arguments=tuple(given), output=output)
 
 
@@ -135,5 +152,5 @@ def _since_before(
     for group in groups.values():
         before = groups.get(group.parent_group_id) if group.parent_group_id else None
         modified = any(checkpoint.modified for checkpoint in group.checkpoints)
-        if before is not None and modified and group.type is not CheckpointType.PRE_APPLY:
+        if before is not None and modified and group.type not in _OF_REAL_RESOURCES:
             yield group.group_id, changes.between(before, group)

@@ -21,6 +21,8 @@ class NewCheckpoint(Struct, frozen=True, kw_only=True):
     """One of the newest checkpoints of a plan."""
 
     checkpoint_id: CheckpointId
+    number: int  # of its group, in the plan
+    step_index: int
     checkpoint_type: CheckpointType
     label: str | None
     created_at: datetime
@@ -30,6 +32,7 @@ class PlanProgress(Struct, frozen=True, kw_only=True):
     """The progress of a plan."""
 
     plan_id: PlanId
+    handle: str
     name: str
     phase: Phase
     state: State
@@ -77,6 +80,7 @@ class ProgressQueries(Struct, kw_only=True, frozen=True, eq=False):
         started = db.events.newest(plan_id, EventType.STEP_STARTED) if runs else None
         return PlanProgress(
             plan_id=plan_id,
+            handle=plan.handle,
             name=plan.name,
             phase=plan.phase,
             state=plan.state,
@@ -88,6 +92,8 @@ class ProgressQueries(Struct, kw_only=True, frozen=True, eq=False):
             checkpoints=tuple(
                 NewCheckpoint(
                     checkpoint_id=group.first_checkpoint_id,
+                    number=group.number,
+                    step_index=group.step_index,
                     checkpoint_type=group.reason.type,
                     label=group.reason.label,
                     created_at=group.created_at,

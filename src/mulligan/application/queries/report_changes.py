@@ -8,7 +8,7 @@ from msgspec import Struct
 from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, GroupOutline
 from mulligan.domain.trees.diff import FileDiff, TreeDiff
-from mulligan.domain.trees.tree_difference import TreeDifference
+from mulligan.domain.trees.tree_difference import TreeDifference, without_hidden
 from mulligan.domain.views.report import Changes, ShownFile
 from mulligan.errors import Advice, NextStep, SnapshotDamaged, SystemFailed
 from mulligan.ports import StoredTrees
@@ -34,16 +34,19 @@ class ReportChanges(Struct, frozen=True, eq=False):
     trees: StoredTrees
     room: PageRoom
     words: Callable[[str], str]
+    hidden: tuple[str, ...]  # patterns of paths that are only counted
 
     def between(self, old: _Group, new: _Group) -> Changes:
         """Compare two groups; a damaged store is reported as a problem beside the rest."""
-        files, diffs, left_out = list[ShownFile](), list[TreeDiff](), 0
+        files, diffs, left_out, hidden = list[ShownFile](), list[TreeDiff](), 0, 0
         olds = {checkpoint.resource: checkpoint.snapshot for checkpoint in old.checkpoints}
         pairs = [(c.resource, olds[c.resource], c.snapshot) for c in new.checkpoints if c.resource in olds]
         problem = None
         try:
             for resource, before, after in pairs:
-                differences = self.trees.difference(before.roots[0], after.roots[0])
+                found = self.trees.difference(before.roots[0], after.roots[0])
+                differences, count = without_hidden(found, self.hidden)
+                hidden += count
                 shown = self._within_room(differences)
                 left_out += len(differences) - len(shown)
                 options = DiffOptions(resource=resource, prefix="", binary=False, largest_text=_LARGEST_TEXT)
@@ -58,6 +61,7 @@ class ReportChanges(Struct, frozen=True, eq=False):
             files=tuple(files),
             folders=tuple(folder for diff in diffs for folder in diff.folders),
             paths_left_out=left_out,
+            hidden=hidden,
             problem=problem,
             look=self.words(Advice(NextStep("checkpoints.diff", old=old.group_id, new=new.group_id))),
         )

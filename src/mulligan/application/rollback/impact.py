@@ -1,6 +1,6 @@
 """The impact of a return, as answers show it: by the same rules that the rows follow."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -12,6 +12,7 @@ from mulligan.domain.history.lines import is_live, live_segments
 from mulligan.domain.history.undo import Undoing, described
 from mulligan.domain.plans.decision import Decision
 from mulligan.domain.text.ids import PlanId
+from mulligan.domain.trees.tree_difference import path_and_around
 from mulligan.rows.transaction import Transaction
 
 
@@ -21,6 +22,8 @@ class RevertedChange(Struct, frozen=True, kw_only=True):
     resource: str
     file: str
     action: ChangeAction
+    about: str = ""  # of a part of a git directory: what moves where, such as `branch: x → main`
+    hidden: bool = False  # the plan hides it: lists for people only count it
 
 
 class Impact(Struct, frozen=True, kw_only=True):
@@ -46,13 +49,27 @@ def all_impact(impacts: Sequence[Impact]) -> Impact:
     )
 
 
-def reverted(changes: Changes) -> tuple[RevertedChange, ...]:
-    """Return the changes of a restore, path by path."""
-    return tuple(
-        RevertedChange(resource=resource, file=change.path, action=change.action)
-        for resource, paths in changes.items()
-        for change in paths
-    )
+def reverted(changes: Changes, hidden: Iterable[str]) -> tuple[RevertedChange, ...]:
+    """Return the changes of a restore, path by path; those that these patterns match are marked."""
+    from mulligan.domain.paths.path_patterns import PathPatterns
+
+    matching = PathPatterns(hidden)
+    found: list[RevertedChange] = []
+    for resource, paths in changes.items():
+        folders = {
+            folder for change in paths for folder in path_and_around(change.path) if folder != change.path
+        }
+        found += [
+            RevertedChange(
+                resource=resource,
+                file=change.path,
+                action=change.action,
+                about=change.about,
+                hidden=matching.match(change.path, is_folder=change.path in folders),
+            )
+            for change in paths
+        ]
+    return tuple(found)
 
 
 def impact_of(

@@ -61,7 +61,7 @@ class UndoService(Struct, kw_only=True, frozen=True, eq=False):
         host = _Undoing(run, call, self.clock)
         try:
             args = cast("JsonObject", call.detail["arguments"])
-            request = tool_request(run, call, args, None, self.rules.bounds(run))
+            request = tool_request(run, call, args, None, self.rules.bounds(run, None))
             with act("undo.run"):
                 self.toolbox.undo(call.tool, request, call.output, host)
         except PlanTakenOver:

@@ -5,6 +5,7 @@ An intent is recorded before the first byte changes; every action can be repeate
 finishes an interrupted return.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TypeAlias
@@ -14,27 +15,38 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService
-from mulligan.application.plans.plan_edits import steps_at
+from mulligan.application.plans.guards import refuse_newer, refuse_running, refuse_under_way
 from mulligan.application.plans.settings_source import SettingsSource
 from mulligan.application.rollback.outside_effects import UndoService
 from mulligan.application.rollback.way_back import WayBackService
 from mulligan.application.runs.commit import Commit, Entry
 from mulligan.application.runs.run import Run
 from mulligan.application.subplans.child_plans import ChildPlans, children_left_behind
+from mulligan.application.timeline.cut_off_work import CutOffWork
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, Reason
 from mulligan.domain.history.correction import intervention, line_that_tells
 from mulligan.domain.history.lines import Line, live_segments
+from mulligan.domain.history.step_ends import step_ends
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.intent import CorrectionWork, Intent, ReturnWork, RollbackWork, StepReturnWork
-from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition
-from mulligan.domain.plans.step import reset_steps, steps_of_session
-from mulligan.domain.resources.resource import Sandbox
-from mulligan.domain.text.ids import GroupId, IntentId
+from mulligan.domain.plans.intent import (
+    CorrectionWork,
+    Intent,
+    ReturnWork,
+    RollbackWork,
+    StepReturnWork,
+    UndoWork,
+)
+from mulligan.domain.plans.plan import Plan, PlanDefinition
+from mulligan.domain.plans.step import StepRecord, StepStatus, steps_after_return, steps_of_session
+from mulligan.domain.plans.trigger import CheckpointType
+from mulligan.domain.resources.resource import Sandbox, Strategy
+from mulligan.domain.text.ids import GroupId, IntentId, PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import (
     ChangedMeanwhile,
     DatabaseUnusable,
     MulliganError,
+    NewerWork,
     PlanTakenOver,
     RestoreIncomplete,
     SandboxMissing,
@@ -42,11 +54,12 @@ from mulligan.errors import (
     ToolsUnsafe,
     ToolsUntrusted,
 )
-from mulligan.ports import Clock, Ids, SnapshotStore, Toolbox
+from mulligan.ports import Clock, Ids, Locks, SnapshotStore, Toolbox
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
 
 Wanted: TypeAlias = RollbackWork | StepReturnWork | CorrectionWork
+_Settled: TypeAlias = Wanted | UndoWork
 
 
 class Returned(Struct, frozen=True, kw_only=True):
@@ -67,7 +80,8 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
     checkpoints: CheckpointService
     undos: UndoService
     children: ChildPlans
-
+    cut_off: CutOffWork
+    locks: Locks
     settings: SettingsSource
     toolbox: Toolbox
     ids: Ids
@@ -110,7 +124,7 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
         """Finish the return of a process that died, or take it back if it cannot be finished.
 
         A return that had changed nothing yet is dropped, and so is one with a damaged target: it can never succeed,
-        and must not keep the user from choosing another.
+        and must not keep the user from choosing another. One on a folder where something newer happened is taken back.
         """
         work = _work(intent)
         if work.way_back and work.before is None:
@@ -120,7 +134,15 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
         found = self.manager.recover(run)
         run.inform(*(f"{path} was saved by others in the meantime and is kept" for path in found))
         try:
+            with self.database.reading() as db:
+                refuse_newer(db, run.plan, run.sandboxes)
             self._carry_out(run, intent, before)
+        except NewerWork as exc:
+            if before is None:
+                raise
+            self.ways.undo(run, self._group(work.target), before, exc)
+            run.inform(f"an interrupted return was taken back: {exc.text}")
+            self._give_up(run, intent)
         except (
             ChangedMeanwhile,
             RestoreIncomplete,
@@ -165,16 +187,29 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
         definition: PlanDefinition | None,
     ) -> Intent:
         before = way_back.group_id if isinstance(way_back, CheckpointGroup) else None
-        intent = Intent(
-            intent_id=IntentId(self.ids.new()),
-            plan_id=run.plan.plan_id,
-            work=replace(wanted, way_back=way_back is not None, before=before),
-            created_at=self.clock.now(),
-            definition=definition,
-        )
+        plan_id = run.plan.plan_id
+        locations = tuple(s.path for s in run.sandboxes if s.strategy is Strategy.IN_PLACE)
+        if locations:
+            self.cut_off.settle(run, locations)
         with run.commit("return.intend") as commit:
+            for location in locations:
+                refuse_running(commit.db, plan_id, location, self._at_work)
+                refuse_under_way(commit.db, plan_id, location)
+            seq = commit.db.plans.counters(plan_id).seq
+            intent = Intent(
+                intent_id=IntentId(self.ids.new()),
+                plan_id=plan_id,
+                work=replace(
+                    wanted, way_back=way_back is not None, before=before, at_seq=seq, locations=locations
+                ),
+                created_at=self.clock.now(),
+                definition=definition,
+            )
             commit.db.intents.add(intent)
         return intent
+
+    def _at_work(self, plan_id: PlanId) -> bool:
+        return self.locks.holder(plan_id) is not None
 
     def _ready(self, run: Run, intent: Intent, before: CheckpointGroup) -> Intent:
         """Record the group to go back to: from here on an interrupted return is finished, not dropped."""
@@ -208,27 +243,45 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
         """Close an intent that changed nothing, or whose work was undone."""
         with run.commit("return.drop") as commit:
             commit.db.intents.close(intent.intent_id)
+            commit.plan = self._without_way_back(commit.db, run, intent)
             commit.record(*entries)
+
+    def _without_way_back(self, db: Transaction, run: Run, intent: Intent) -> Plan:
+        """Leave behind the group that a dropped return took of what was there: nothing was done to the plan.
+
+        It stays, and can be gone to; the plan is again at the group that it was at before.
+        """
+        plan = db.plans.get(run.plan.plan_id)
+        kept = db.checkpoints.get(plan.current_group_id) if plan.current_group_id else None
+        own = kept is not None and kept.reason.type is CheckpointType.PRE_ROLLBACK
+        if kept is None or not own or kept.seq <= _work(intent).at_seq or kept.parent_group_id is None:
+            return plan
+        db.history.leave_behind(kept.group_id)
+        earlier = db.checkpoints.get(kept.parent_group_id)
+        return replace(
+            plan, current_group_id=earlier.group_id, last_checkpoint_id=earlier.first_checkpoint_id
+        )
 
     def _settle(self, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes) -> None:
         if isinstance(intent.work, CorrectionWork):
             with run.showing_later(), self.store.hold():  # until rows refer to what a correction publishes
                 again = self.checkpoints.checkpoints_again(run, target)
                 with run.commit("correction.settle") as commit:
-                    sandboxes = self._write(commit, run, intent, target, changes)
+                    sandboxes = self.write(commit, run, intent, target, changes)
                     correction = intent.work.correction
                     corrected = commit.db.decisions.resolve(correction.decision_id)
                     decision = intervention(correction, corrected, commit.plan.line)
                     self.checkpoints.add_guidance(commit, run, correction, decision, again)
         else:
             with run.commit("return.settle") as commit:
-                sandboxes = self._write(commit, run, intent, target, changes)
+                sandboxes = self.write(commit, run, intent, target, changes)
         self.children.remove(sandboxes)
 
-    def _write(
+    def write(
         self, commit: Commit, run: Run, intent: Intent, target: CheckpointGroup, changes: Changes
     ) -> tuple[Sandbox, ...]:
         """Write the plan as it is at the target; return the sandboxes of children that end."""
+        self._write_timeline(commit.db, run, _work(intent), target)
         sandboxes = self._end_children(commit.db, run, _work(intent), target)
         commit.plan = plan = self._plan_at(commit.db, run, intent, target)
         commit.record(_entry(intent, target, changes, self.clock.now()))
@@ -238,6 +291,25 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
             commit.afterwards(lambda: run.use(settings))
         commit.afterwards(lambda: run.reset_to(target))
         return sandboxes
+
+    def _write_timeline(self, db: Transaction, run: Run, work: _Settled, target: CheckpointGroup) -> None:
+        """Record that an entry of the timeline is undone or redone; any other return clears what could be redone."""
+        if work.redoes is not None:
+            db.entries.redo(db.entries.get(work.redoes))
+        elif work.undoes is None:
+            db.entries.clear_redo()
+            db.entries.restored(run.plan.plan_id, target)
+        else:
+            entry = db.entries.get(work.undoes)
+            db.entries.undo(
+                replace(
+                    entry,
+                    undone_from=work.before,
+                    undone_to=target.group_id,
+                    after_group=entry.after_group or work.before,
+                    detail={"phase": run.plan.phase.value, "state": run.plan.state.value},
+                )
+            )
 
     def _end_children(
         self, db: Transaction, run: Run, work: ReturnWork, target: CheckpointGroup
@@ -251,8 +323,9 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
     def _plan_at(self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup) -> Plan:
         work, plan_id = _work(intent), run.plan.plan_id
         definition = intent.definition or self._definition_at(db, run, target)  # before lines are superseded
+        ends = self._ends(db, plan_id, target)
         plan = replace(
-            run.plan.moved_to(Phase.EXECUTE, work.state, self.clock.now()),
+            run.plan.moved_to(work.phase, work.state, self.clock.now()),
             progress=target.state,
             current_group_id=target.group_id,
             last_checkpoint_id=target.first_checkpoint_id,
@@ -260,17 +333,23 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
             definition=definition,
             line=self._new_line(db, run, target, work.spare),
         )
-        recorded = db.steps.list(plan_id)
-        if plan.definition.session:
-            steps = steps_of_session(recorded, target.state.steps, failed=work.failure is not None)
-            db.steps.replace(plan_id, 0, steps)
-        elif plan.definition != run.plan.definition:
+        if plan.definition != run.plan.definition:
             db.plans.redefine(plan)
-            db.steps.replace(plan_id, 0, steps_at(plan.definition, recorded, target.step_index))
-        else:
-            for step in reset_steps(recorded, target.step_index, failed=work.failure is not None):
-                db.steps.save(plan_id, step)
+        recorded = db.steps.list(plan_id)
+        steps = _steps_at(plan, target, recorded, ends)
+        for step in (step for step in steps if step not in recorded[step.index : step.index + 1]):
+            db.steps.save(plan_id, step)
+        if len(steps) < len(recorded):
+            db.steps.replace(plan_id, len(steps), ())
         return plan
+
+    def _ends(self, db: Transaction, plan_id: PlanId, target: CheckpointGroup) -> list[StepRecord]:
+        """Return how steps ended before the target, if going forward to it brings some of them back."""
+        done = {s.index for s in db.steps.list(plan_id) if s.status is StepStatus.DONE}
+        if done.issuperset(range(target.step_index)):
+            return []
+        lines, events = db.history.lines(plan_id), db.events.list(plan_id)
+        return step_ends(lines, events, target.line, target.seq)
 
     def _definition_at(self, db: Transaction, run: Run, target: CheckpointGroup) -> PlanDefinition:
         """Return the plan's definition at the target.
@@ -301,7 +380,17 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
         return number
 
 
-def _work(intent: Intent) -> Wanted:
+def _steps_at(
+    plan: Plan, target: CheckpointGroup, recorded: Sequence[StepRecord], ends: Sequence[StepRecord]
+) -> list[StepRecord]:
+    failed = plan.failure is not None
+    if plan.definition.session:
+        return steps_of_session([*recorded, *ends], target.state.steps, failed=failed)
+    names, done = [step.name for step in plan.definition.steps], target.state.outputs
+    return steps_after_return(names, target.step_index, done, recorded, ends, failed=failed)
+
+
+def _work(intent: Intent) -> _Settled:
     assert isinstance(intent.work, ReturnWork), "the intents of other services are not finished here"
     return intent.work
 
@@ -318,6 +407,7 @@ def _entry(intent: Intent, target: CheckpointGroup, changes: Changes, at: dateti
             **work.log,
             "group_id": target.group_id,
             "checkpoint_id": target.first_checkpoint_id,
+            "number": target.number,
             "step_index": target.step_index,
             "paths": sum(len(c) for c in changes.values()),
         },

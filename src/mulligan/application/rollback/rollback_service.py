@@ -5,22 +5,24 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import Changes, CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import pruned_by_another, reason_for
-from mulligan.application.plans.guards import refuse_ended, refuse_without_checkpoints
+from mulligan.application.plans.guards import refuse_ended, refuse_newer, refuse_without_checkpoints
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.rollback.impact import Impact, RevertedChange, impact_of, reverted
 from mulligan.application.rollback.outside_effects import UndoService
 from mulligan.application.rollback.return_service import ReturnService
-from mulligan.application.runs.run import Run
+from mulligan.application.runs.run import Run, finished_state
 from mulligan.application.subplans.child_plans import ChildPlans, children_left_behind
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
-from mulligan.domain.history.last_step import StepBack, step_back
+from mulligan.domain.history.finished import FINISHED, definition_at, state_at
 from mulligan.domain.history.lines import Direction, direction_to, is_live, live_segments
+from mulligan.domain.history.timeline_entry import NEW_ACT, Turn
 from mulligan.domain.history.undo import Undoing
 from mulligan.domain.plans.intent import RollbackWork
-from mulligan.domain.plans.plan import Phase, Plan, State
+from mulligan.domain.plans.plan import Phase, PlanDefinition, State
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, PlanId
-from mulligan.errors import Advice, CheckpointForeign, CheckpointNotATarget, NextStep, NothingToUndo
+from mulligan.domain.text.json_value import JsonObject
+from mulligan.errors import CheckpointForeign, CheckpointNotATarget
 from mulligan.ports import Observer
 from mulligan.rows.database import Database
 
@@ -29,7 +31,10 @@ class RollbackSummary(Struct, frozen=True, kw_only=True):
     """The target and extent of a rollback."""
 
     plan: str
+    handle: str
     checkpoint: CheckpointId
+    checkpoint_type: CheckpointType
+    number: int  # of its group, in the plan
     label: str | None
     direction: Direction
     files_reverted: int
@@ -49,6 +54,7 @@ class Rollback(Struct, frozen=True, kw_only=True):
     """A rollback, done or previewed."""
 
     plan_id: PlanId
+    handle: str
     dry_run: bool
     rollback_summary: RollbackSummary
     changes_reverted: tuple[RevertedChange, ...]
@@ -67,7 +73,7 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
     undos: UndoService
     children: ChildPlans
 
-    def preview(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
+    def preview(self, plan_id: PlanId, word: str, observer: Observer, turn: Turn = NEW_ACT) -> Rollback:
         """Return what a rollback would do, path by path; report guards and damage too, and change nothing."""
         with self.claims.look(plan_id, observer) as run:
             target = self._target(run, word)
@@ -78,7 +84,8 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
                 unfinished = any(intent.target for intent in db.intents.list(plan_id))
             if unfinished:
                 run.inform("an interrupted return would be finished first")
-            return _answer(run, target, _direction(run, target), changes, impact, remaining, None)
+            state = turn.state or self._state_at(run, self._definition(run, target), target)
+            return _answer(run, target, _direction(run, target), changes, impact, remaining, None, state)
 
     def rollback(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
         """Go back to the group, all resources or none; a `pre_rollback` group holds the present contents."""
@@ -86,46 +93,59 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
         with self.claims.open(plan_id, observer) as run, self.manager.watch(run):
             return self.go_back(run, word)
 
-    def go_back(self, run: Run, word: str) -> Rollback:
-        """Do the same for a plan that is claimed and watched."""
+    def go_back(self, run: Run, word: str, turn: Turn = NEW_ACT) -> Rollback:
+        """Do the same for a plan that is claimed and watched, as a step of the timeline's own."""
         target = self._target(run, word)
         self.manager.compare(run, target)  # finds damage in any resource before the first one changes
         undoing = self.undos.plan(run, target)
         self.undos.refuse_where_impossible(undoing)
         impact, _ = self._impact(run, target, undoing)
         direction = _direction(run, target)
+        recorded = self.returns.definition_at(run, target)
+        definition = definition_at(recorded, target)
+        phase, state = turn.state or self._state_at(run, definition, target)
         wanted = RollbackWork(
-            target=target.group_id, ends_children=True, state=State.QUEUED, log={"reason": "rollback"}
+            target=target.group_id,
+            ends_children=True,
+            phase=phase,
+            state=state,
+            log={"reason": turn.word, "direction": direction.value},
+            undoes=turn.undoes,
+            redoes=turn.redoes,
         )
-        kept = reason_for(CheckpointType.PRE_ROLLBACK, {}, between_steps=False)
-        returned = self.returns.go(run, wanted, kept)
+        ended: JsonObject = {FINISHED: True} if run.plan.is_executed else {}
+        kept = reason_for(CheckpointType.PRE_ROLLBACK, ended, between_steps=False)
+        returned = self.returns.go(run, wanted, kept, None if definition is recorded else definition)
         with self.database.reading() as db:
             remaining = db.checkpoints.count(run.plan.plan_id, superseded=False)
         impact = replace(impact, undo_failed=returned.not_undone)
-        return _answer(run, target, direction, returned.changes, impact, remaining, returned.before)
+        return _answer(
+            run, target, direction, returned.changes, impact, remaining, returned.before, (phase, state)
+        )
 
-    def step_back(self, plan_id: PlanId) -> CheckpointId:
-        """Return the checkpoint of the state before the plan's last completed step; refuse if there is none."""
-        with self.database.reading() as db:
-            plan = db.plans.get(plan_id)
-            refuse_ended(plan)
-            refuse_without_checkpoints(plan)
-            groups = db.checkpoints.list(plan_id, superseded=False)
-            calls = [call for call in db.tool_calls.list(plan_id) if not call.superseded]
-        back = step_back(plan, groups, calls)
-        if back.target is None:
-            raise _nothing_to_undo(plan, back)
-        return back.target.first_checkpoint_id
+    def state_after(self, run: Run, word: str) -> State:
+        """Return the state that a rollback of a claimed plan to a group would bring it into; refuse as that would."""
+        target = self._target(run, word)
+        return state_at(self._definition(run, target), target)
+
+    def _definition(self, run: Run, target: CheckpointGroup) -> PlanDefinition:
+        return definition_at(self.returns.definition_at(run, target), target)
+
+    def _state_at(self, run: Run, definition: PlanDefinition, target: CheckpointGroup) -> tuple[Phase, State]:
+        """Return the plan's state at a group: going forward to a finished state is finished."""
+        state = state_at(definition, target)
+        return finished_state(run) if state is State.COMPLETE else (Phase.EXECUTE, state)
 
     def _target(self, run: Run, word: str) -> CheckpointGroup:
-        refuse_ended(run.plan)
+        refuse_ended(run.plan, run.sandboxes)
         refuse_without_checkpoints(run.plan)
         plan_id = run.plan.plan_id
         with self.database.reading() as db:
+            refuse_newer(db, run.plan, run.sandboxes)
             group = db.checkpoints.resolve(word, plan_id).group
         if group.plan_id != plan_id:
             raise CheckpointForeign(checkpoint_id=word, owner=group.plan_id, plan_id=plan_id)
-        if group.reason.type is CheckpointType.PRE_APPLY:
+        if not group.reason.is_of_sandboxes:
             raise CheckpointNotATarget(
                 checkpoint_id=word, checkpoint_type=group.reason.type.value, plan_id=plan_id
             )
@@ -145,25 +165,6 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
         return impact, sum(g.group_id not in pruned for g in live)
 
 
-def _nothing_to_undo(plan: Plan, back: StepBack) -> NothingToUndo:
-    kept = plan.failure.checkpoint if plan.failure else None
-    if back.nearest is None and kept is not None:
-        return NothingToUndo(
-            plan_id=plan.plan_id,
-            reason="no step is complete, and the changes of the failed one were taken back when it failed",
-            hint=Advice(NextStep("diff", plan=plan.plan_id, new=kept), " shows what it left"),
-        )
-    if back.nearest is None:
-        return NothingToUndo(plan_id=plan.plan_id, reason="it is before its first step")
-    step, earlier = map(plan.step_name, (back.step_index, back.nearest.step_index))
-    further = NextStep("rollback", plan=plan.plan_id, checkpoint=back.nearest.first_checkpoint_id)
-    return NothingToUndo(
-        plan_id=plan.plan_id,
-        reason=f"no checkpoint holds the state right before the step {step!r}",
-        hint=Advice(further, f" goes further back, to before the step {earlier!r}"),
-    )
-
-
 def _direction(run: Run, target: CheckpointGroup) -> Direction:
     return direction_to(target.step_index, left_behind=target.superseded, present_step=run.step_index)
 
@@ -176,14 +177,19 @@ def _answer(
     impact: Impact,
     remaining: int,
     before: CheckpointGroup | None,
+    state: tuple[Phase, State],
 ) -> Rollback:
-    touched = reverted(changes)
+    touched = reverted(changes, run.plan.hidden)
     return Rollback(
         plan_id=run.plan.plan_id,
+        handle=run.plan.handle,
         dry_run=before is None,
         rollback_summary=RollbackSummary(
             plan=run.plan.name,
+            handle=run.plan.handle,
             checkpoint=target.first_checkpoint_id,
+            checkpoint_type=target.reason.type,
+            number=target.number,
             label=target.reason.label,
             direction=direction,
             files_reverted=len(touched),
@@ -191,8 +197,8 @@ def _answer(
         changes_reverted=touched,
         impact=impact,
         post_rollback_state=PostRollbackState(
-            phase=Phase.EXECUTE,
-            state=State.QUEUED,
+            phase=state[0],
+            state=state[1],
             step_index=target.step_index,
             checkpoints_remaining=remaining,
             pre_rollback_checkpoint=before.first_checkpoint_id if before else None,

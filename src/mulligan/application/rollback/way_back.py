@@ -114,7 +114,8 @@ class WayBackService(Struct, kw_only=True, frozen=True, eq=False):
                 messages += [
                     f"{path} was changed by others in the meantime and is left as it is" for path in left
                 ]
-            self.manager.restore(run, Snapshots(targets), Snapshots(present))
+            # Others may be writing other files all the time.
+            self.manager.restore(run, Snapshots(targets), Snapshots(present), spare=True)
         return messages
 
     def target(self, run: Run, way: Way) -> tuple[Snapshot, tuple[str, ...]]:

@@ -7,10 +7,11 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mulligan.domain.history.timeline_entry import DeedStatus, TimelineEntry
 from mulligan.domain.plans.decision import Decision
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import Plan
-from mulligan.domain.plans.step import StepRecord
+from mulligan.domain.plans.step import Step, StepRecord, StepStatus, about
 from mulligan.domain.plans.tool import CallStatus, ToolCall
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
@@ -26,7 +27,17 @@ class Entry(Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-Record: TypeAlias = Entry | ToolCall | StepRecord | Decision
+def step_data(index: int, step: Step) -> JsonObject:
+    """Return what the log entries of a step have in common."""
+    return {"index": index, "step": step.name, "about": about(step)}
+
+
+Record: TypeAlias = Entry | ToolCall | StepRecord | Decision | TimelineEntry
+_DEEDS = {  # what becomes of the timeline's entry of a step
+    StepStatus.DONE: DeedStatus.DONE,
+    StepStatus.FAILED: DeedStatus.FAILED,
+    StepStatus.PENDING: DeedStatus.INTERRUPTED,
+}
 
 
 class Commit:
@@ -48,6 +59,11 @@ class Commit:
         events = [event for record in records if (event := self._log.write(record))]
         self.events += events
         return events
+
+    @property
+    def ended_steps(self) -> list[int]:
+        """The steps whose end this transaction records."""
+        return self._log.ended
 
     def next_seq(self) -> int:
         """Take the plan's next sequence number."""
@@ -83,6 +99,7 @@ class _Log:
         self._db = db
         self._plan_id = plan_id
         self._used: Counters | None = None
+        self.ended: list[int] = []  # indexes of steps
 
     def next_seq(self) -> int:
         used = self._counters()
@@ -117,6 +134,11 @@ class _Log:
                 return event
             case StepRecord():
                 self._db.steps.save(self._plan_id, record)
+                if record.status in _DEEDS:
+                    self._db.entries.end(self._plan_id, record.index, _DEEDS[record.status])
+                    self.ended.append(record.index)
+            case TimelineEntry():
+                self._db.entries.add(replace(record, seq=self.next_seq()))
             case ToolCall(status=CallStatus.RUNNING):
                 self._db.tool_calls.add(replace(record, seq=self.next_seq()))
             case ToolCall():

@@ -8,16 +8,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, decided, reason_for
-from mulligan.application.runs.commit import Entry, Record
+from mulligan.application.plans.guards import open_question
+from mulligan.application.runs.commit import Entry, Record, step_data
 from mulligan.application.runs.preflight import check_before_running
 from mulligan.application.runs.run import Run
 from mulligan.application.runs.step_failure import FailureService
 from mulligan.application.runs.tool_calls import CALL_FAILURES, ToolCallService
 from mulligan.application.subplans.subplan_service import SubplanService
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, Reason
-from mulligan.domain.plans.decision import Choice, Decision, DecisionType
+from mulligan.domain.history.timeline_entry import DeedKind, DeedStatus, TimelineEntry
+from mulligan.domain.plans.decision import Choice, Decision, DecisionType, Question
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.plan import PlanDefinition
+from mulligan.domain.plans.plan import Phase, PlanDefinition, State
 from mulligan.domain.plans.step import (
     Milestone,
     Step,
@@ -25,6 +27,7 @@ from mulligan.domain.plans.step import (
     StepStatus,
     Subplans,
     ToolUse,
+    about,
     milliseconds,
 )
 from mulligan.domain.plans.tool import Undo
@@ -58,6 +61,11 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
             try:
                 self._try(run, step, due)
             except CALL_FAILURES as exc:
+                if (
+                    step.keep and exc.facts.get("exit_status") is not None
+                ):  # it began, and may have done something
+                    self.failures.keep(run, step, exc)
+                    return
                 if not tries_left:
                     raise self.failures.fail(run, step, exc) from exc
                 self.failures.try_again(run, step, exc)
@@ -75,6 +83,10 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
                 decision_id = self._note_decision(run, step, choice)
                 self._complete(run, step, choice.chosen, begun)
                 self._keep_decision(run, step, decision_id, {}, between_steps=True)
+            case Question() as question:
+                for reason in due:
+                    self.checkpoints.create_checkpoint(run, reason)
+                raise open_question(run.plan, question)
             case Milestone():
                 self._start(run, step, due, ())
                 self._complete(run, step, None, begun)
@@ -110,7 +122,8 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         index, now = run.step_index, self.clock.now()
         started: list[Record] = [
             StepRecord(index=index, name=step.name, status=StepStatus.RUNNING, duration_ms=None),
-            Entry(type=EventType.STEP_STARTED, data={"index": index, "step": step.name}, at=now),
+            Entry(type=EventType.STEP_STARTED, data=step_data(index, step), at=now),
+            *_on_timeline(run, step, now),
             *records,
         ]
         for reason in due[:-1]:
@@ -126,7 +139,7 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         """Count the step. It is complete once it is recorded, together with the next group."""
         index, now = run.step_index, self.clock.now()
         duration = milliseconds(begun, now)
-        data: JsonObject = {"index": index, "step": step.name, "duration_ms": duration}
+        data = step_data(index, step) | {"duration_ms": duration}
         run.note(
             StepRecord(index=index, name=step.name, status=StepStatus.DONE, duration_ms=duration),
             Entry(type=EventType.STEP_DONE, data=data, at=now),
@@ -137,12 +150,31 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
 
     def _due_before(self, run: Run, step: Step) -> list[Reason]:
         enabled = run.plan.definition.rollback_policy.enabled
-        due = enabled and (step.retries > 0 or CheckpointType.BEFORE_STEP in run.settings.triggers)
+        needed = step.retries > 0 or isinstance(step.action, Question)  # a plan waits on a group
+        due = enabled and (needed or CheckpointType.BEFORE_STEP in run.settings.triggers)
         before = reason_for(CheckpointType.BEFORE_STEP, {"step": step.name}, between_steps=True)
         return [before] if due else []
 
     def _fires(self, run: Run, trigger: CheckpointType) -> bool:
         return run.plan.definition.rollback_policy.enabled and trigger in run.settings.triggers
+
+    # --- questions ---------------------------------------------------------------------------------------------
+
+    def answer(self, run: Run, step: Step, choice: Choice) -> CheckpointGroup:
+        """Record the answer to a question as the result of its step, with the group that a decision has.
+
+        One act: the plan waits for it before, and afterwards only waits to be resumed.
+        """
+        begun = self.clock.now()
+        decision_id = self._note_decision(run, step, choice)
+        if not run.plan.definition.session:  # whose program asks between its steps
+            self._complete(run, step, choice.chosen, begun)
+        reason = reason_for(CheckpointType.DECISION, {"step": step.name}, between_steps=True)
+        queued = run.progressed().moved_to(Phase.EXECUTE, State.QUEUED, begun)
+        becomes = replace(queued, failure=None)
+        return self.checkpoints.create_checkpoint(
+            run, replace(reason, decision_id=decision_id), becomes=becomes
+        )
 
     # --- steps that a program runs itself, in a session ------------------------------------------------------
 
@@ -239,6 +271,24 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         """Write a message of a tool or program into the log, with the next commit."""
         data: JsonObject = {"step": step.name if step else None, "message": message}
         run.note(Entry(type=EventType.LOG, data=data, at=self.clock.now()))
+
+
+def _on_timeline(run: Run, step: Step, at: datetime) -> list[TimelineEntry]:
+    """Return the entry of a step; what child plans do belongs to the step of their parent."""
+    if run.plan.parent_plan_id is not None:
+        return []
+    entry = TimelineEntry(
+        number=0,  # assigned when it is written, as is `seq`
+        plan_id=run.plan.plan_id,
+        kind=DeedKind.RUN if run.plan.definition.command else DeedKind.STEP,
+        title=about(step) or step.name,
+        step_index=run.step_index,
+        line=run.plan.line,
+        seq=0,
+        status=DeedStatus.RUNNING,
+        created_at=at,
+    )
+    return [entry]
 
 
 class StepInProgress(Struct, eq=False):

@@ -7,10 +7,12 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.project_sweep import SweepService
-from mulligan.application.plans.guards import refuse_conflicts, refuse_ended
+from mulligan.application.plans.acceptance import AcceptService
+from mulligan.application.plans.guards import refuse_ended, refuse_waiting
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.plans.plan_edits import PlanMending
 from mulligan.application.plans.plan_resume import PlanResumeService
+from mulligan.application.rollback.rollback_service import RollbackService
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.execute_phase import ExecutePhase
 from mulligan.application.runs.preflight import check_before_running
@@ -18,6 +20,7 @@ from mulligan.application.runs.run import Run
 from mulligan.application.runs.run_stages import RunStages
 from mulligan.application.sandboxes.sandbox_service import SandboxService
 from mulligan.config import Settings
+from mulligan.domain.plans.decision import Question
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Conflict, Phase, PlanDefinition, PlanFailure, ResumedFrom, State
 from mulligan.domain.plans.step import StepRecord, StepStatus
@@ -26,13 +29,15 @@ from mulligan.errors import (
     Advice,
     Interrupted,
     MulliganError,
+    NextStep,
     PlanAlreadyComplete,
     PlanFileDiffers,
     PlanTakenOver,
+    QuestionOpen,
     StepFailed,
     SubplanConflicts,
 )
-from mulligan.ports import Clock, Observer, StopRequest, Toolbox
+from mulligan.ports import Clock, Locks, Observer, StopRequest, Streams, Toolbox
 
 
 class Execution(Struct, frozen=True, kw_only=True):
@@ -43,14 +48,18 @@ class Execution(Struct, frozen=True, kw_only=True):
     error: MulliganError | None  # None: it ran to its end
     messages: tuple[str, ...]  # for the user
     only_restored: bool  # no step was run: those of a session are in its program
+    kept: MulliganError | None = None  # how a step failed whose changes are kept all the same
 
 
 class PlanExecutor(Struct, kw_only=True, frozen=True, eq=False):
     """Runs a plan from its present step to its end."""
 
     claims: PlanClaims
+    locks: Locks
     sandboxes: SandboxService
     resumes: PlanResumeService
+    rollbacks: RollbackService
+    acceptances: AcceptService
     mending: PlanMending
     stages: RunStages
     manager: CheckpointManager
@@ -60,24 +69,41 @@ class PlanExecutor(Struct, kw_only=True, frozen=True, eq=False):
     stop: StopRequest
     clock: Clock
 
-    def execute(self, plan_id: PlanId, mended: PlanDefinition | None, observer: Observer) -> Execution:
+    def execute(
+        self,
+        plan_id: PlanId,
+        corrected: PlanDefinition | None,
+        observer: Observer,
+        start: str | None = None,
+        streams: Streams | None = None,
+    ) -> Execution:
         """Run the plan from its next step on. A failed step is part of the answer, not an exception.
 
-        `mended` replaces the plan file for steps that are not completed.
+        `corrected` replaces the plan file for steps that are not completed. `start` is a group to go to first. Commands
+        are attached to `streams`.
         """
         with self.claims.open(plan_id, observer) as run:
-            refuse_ended(run.plan)
+            run.streams = streams
+            if start is not None:
+                self._go_to(run, start)
+            refuse_ended(run.plan, run.sandboxes)
             if run.plan.is_executed:
                 raise PlanAlreadyComplete(plan_id=plan_id)
-            refuse_conflicts(run.plan)
+            refuse_waiting(run.plan)
             self.resumes.refuse_where_impossible(run)
-            if mended is not None:
+            if corrected is not None:
                 if run.plan.definition.session:
                     reason = "the steps of the plan are those of a program"
                     raise PlanFileDiffers(plan_id=plan_id, reason=reason, hint=run.plan.way_on)
-                self.mending.adopt(run, mended)
+                self.mending.adopt(run, corrected)
             self.check(run, run.plan.definition, run.settings)
             return self.run_on(run)
+
+    def _go_to(self, run: Run, start: str) -> None:
+        if self.rollbacks.state_after(run, start) is State.COMPLETE:
+            raise PlanAlreadyComplete(plan_id=run.plan.plan_id)
+        with self.manager.watch(run):
+            self.rollbacks.go_back(run, start)
 
     def check(self, run: Run, definition: PlanDefinition, settings: Settings) -> None:
         """Refuse to run the claimed plan with this definition and these settings, if it could not run."""
@@ -91,7 +117,6 @@ class PlanExecutor(Struct, kw_only=True, frozen=True, eq=False):
         """Run a claimed plan that passed its checks from its next step on."""
         if run.plan.definition.session:
             return self._restore(run)
-        plan_id = run.plan.plan_id
         resumed: ResumedFrom | None = None
         try:
             is_new = self.stages.start(run)
@@ -100,8 +125,8 @@ class PlanExecutor(Struct, kw_only=True, frozen=True, eq=False):
                 self._walk(run)
         except KeyboardInterrupt:
             self.stages.interrupt(run)
-            raise Interrupted(plan_id=plan_id, hint=run.plan.way_on) from None
-        except SubplanConflicts as exc:
+            raise self._interrupted(run) from None
+        except (SubplanConflicts, QuestionOpen) as exc:
             self._constrain(run, exc)
             return _ended(run, resumed, exc)
         except StepFailed as exc:
@@ -115,6 +140,22 @@ class PlanExecutor(Struct, kw_only=True, frozen=True, eq=False):
         finally:
             self.toolbox.forget_processes()
         return _ended(run, resumed, None)
+
+    def _interrupted(self, run: Run) -> Interrupted:
+        """Return the error of an interruption, once what is to be kept of the step is accepted."""
+        plan_id, steps = run.plan.plan_id, run.plan.definition.steps
+        keeps = bool(run.sandboxes) and run.step_index < len(steps) and steps[run.step_index].keep
+        if keeps:
+            self.acceptances.accept_left(run)
+        if self.locks.was_asked_to_stop(plan_id):
+            hint = Advice(
+                "another command cancelled it; ", NextStep("status", plan=plan_id), " shows its steps"
+            )
+            return Interrupted(plan_id=plan_id, cancelled=True, hint=hint)
+        if not keeps:
+            return Interrupted(plan_id=plan_id, hint=run.plan.way_on)
+        hint = Advice("what it did is kept; ", NextStep("apply", plan=plan_id), " applies it")
+        return Interrupted(plan_id=plan_id, kept=True, hint=hint)
 
     def _walk(self, run: Run) -> None:
         self.stages.begin(run)
@@ -141,17 +182,19 @@ class PlanExecutor(Struct, kw_only=True, frozen=True, eq=False):
             only_restored=True,
         )
 
-    def _constrain(self, run: Run, conflict: SubplanConflicts) -> None:
-        """Record that the plan waits for its conflicts to be resolved, in its present state."""
+    def _constrain(self, run: Run, reason: SubplanConflicts | QuestionOpen) -> None:
+        """Record that the plan waits for its conflicts to be resolved, or its question to be answered, as it is."""
         now = self.clock.now()
         step = run.plan.definition.steps[run.step_index]
-        failure = PlanFailure(message=conflict.text, step=step.name, tool=None, checkpoint=None)
+        question = step.action if isinstance(step.action, Question) else None
+        failure = PlanFailure(
+            message=reason.text, step=step.name, tool=None, checkpoint=None, question=question
+        )
+        conflicts = cast("list[dict[str, str]]", reason.facts.get("conflicts", []))
         plan = replace(
             run.progressed().moved_to(Phase.EXECUTE, State.CONSTRAINED, now),
             failure=failure,
-            conflicts=tuple(
-                Conflict(**each) for each in cast("list[dict[str, str]]", conflict.facts["conflicts"])
-            ),
+            conflicts=tuple(Conflict(**each) for each in conflicts),
         )
         entry = Entry(type=EventType.PLAN_STATE, data={"state": plan.state.value}, at=now)
         waiting = StepRecord(
@@ -170,4 +213,5 @@ def _ended(run: Run, resumed: ResumedFrom | None, error: MulliganError | None) -
         error=error,
         messages=tuple(run.messages),
         only_restored=False,
+        kept=run.kept_failure,
     )

@@ -13,10 +13,12 @@ from mulligan.config import Settings
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, PlanState
 from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.plans.event import Event, EventType
-from mulligan.domain.plans.plan import Plan
-from mulligan.domain.resources.resource import Sandbox, Strategy
+from mulligan.domain.plans.plan import Phase, Plan, State
+from mulligan.domain.plans.tool import ToolCall
+from mulligan.domain.resources.resource import Sandbox, Strategy, is_in_place
 from mulligan.domain.text.json_value import Json, JsonObject
-from mulligan.ports import Claim, Observer
+from mulligan.errors import MulliganError
+from mulligan.ports import Claim, Observer, Streams
 from mulligan.rows.database import Database
 
 
@@ -24,6 +26,11 @@ def at_work(plan: Plan, now: datetime) -> Entry:
     """Return the log entry for the start or resume of a plan."""
     data: JsonObject = {"state": plan.state.value, "steps": len(plan.definition.steps)}
     return Entry(type=EventType.PLAN_STATE, data=data, at=now)
+
+
+def finished_state(run: "Run") -> tuple[Phase, State]:
+    """Return the state of a plan with no step left to run: what was done in place is there already."""
+    return (Phase.APPLY, State.APPLIED) if run.only_in_place else (Phase.EXECUTE, State.COMPLETE)
 
 
 class Unseen(Struct, eq=False):
@@ -52,17 +59,26 @@ class Run(Struct, kw_only=True, eq=False, weakref=True):
     decisions: list[JsonObject]
     merged: list[str]  # child plans of the present step whose results are in the sandboxes
     steps: list[str]  # of a session: those that are complete, in order
+    taken: list[str]  # steps that failed or were cut off, and whose changes count
     latest: dict[str, Checkpoint]  # of the last recorded or restored group, by resource
     added_bytes: dict[str, int] = {}  # by making the sandboxes
     pending: list[Record] = []  # written by the next commit
     pruned: int = 0  # groups whose bytes may not be freed yet
     messages: list[str] = []  # for the caller, such as processes that a tool left running
+    kept_failure: MulliganError | None = None  # of a step whose changes are kept although it failed
     unseen: Unseen = field(default_factory=Unseen)
+    interrupted: ToolCall | None = None  # the call that Ctrl-C ended
+    streams: Streams | None = None  # that commands of its steps are attached to
 
     @property
     def in_place(self) -> bool:
         """Return whether a sandbox is a real resource: others may change it at any time."""
         return any(sandbox.strategy is Strategy.IN_PLACE for sandbox in self.sandboxes)
+
+    @property
+    def only_in_place(self) -> bool:
+        """Return whether every sandbox is a real resource: there is nothing to apply."""
+        return is_in_place(self.plan.definition.resources, self.sandboxes)
 
     @property
     def others_at_work(self) -> bool:
@@ -79,6 +95,7 @@ class Run(Struct, kw_only=True, eq=False, weakref=True):
             decisions=tuple(self.decisions),
             merged=tuple(self.merged),
             steps=tuple(self.steps),
+            taken=tuple(self.taken),
         )
 
     @contextmanager
@@ -145,6 +162,10 @@ class Run(Struct, kw_only=True, eq=False, weakref=True):
         self.sandboxes = tuple(sandbox for sandbox, _ in made)
         self.added_bytes = {sandbox.resource: capture.size_bytes for sandbox, capture in made}
 
+    def use_sandboxes(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Work on sandboxes that exist."""
+        self.sandboxes, self.added_bytes = tuple(sandboxes), {}
+
     def reset_to(self, group: CheckpointGroup) -> None:
         """Continue from a group that was recorded or restored, and forget what was ahead of it."""
         self.step_index = group.state.step_index
@@ -153,6 +174,7 @@ class Run(Struct, kw_only=True, eq=False, weakref=True):
         self.decisions = list(group.state.decisions)
         self.merged = list(group.state.merged)
         self.steps = list(group.state.steps)
+        self.taken = list(group.state.taken)
         self.latest = {c.resource: c for c in group.checkpoints}
         self.pending = []
 

@@ -10,15 +10,16 @@ from typing import cast
 from msgspec import Struct
 
 from mulligan.application.checkpoints.project_sweep import SweepService
+from mulligan.application.plans.guards import open_question
 from mulligan.application.rollback.rollback_service import Rollback, RollbackService
 from mulligan.application.runs.execute_phase import ExecutePhase
 from mulligan.application.runs.run import Run
 from mulligan.application.runs.run_stages import RunStages
 from mulligan.application.runs.step_failure import FailureService
 from mulligan.application.runs.tool_calls import values_of
-from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.decision import Choice, Question
 from mulligan.domain.plans.plan import ResumedFrom, State
-from mulligan.domain.plans.step import Step
+from mulligan.domain.plans.step import Step, question_step
 from mulligan.domain.text.ids import DecisionId, GroupId, PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.text.names import name_problem
@@ -58,6 +59,7 @@ class SessionRun(Struct, kw_only=True, eq=False):
     state: JsonObject = {}
     failed_with: BaseException | None = None  # the exception of the step that failed last
     over: str | None = None  # the reason why the session has ended
+    asks: bool = False  # it ended with a question that waits for someone
 
     def __post_init__(self) -> None:
         self._recall()
@@ -135,6 +137,20 @@ class SessionRun(Struct, kw_only=True, eq=False):
         step = self._under_way("recording a decision")
         with self._acting():
             return self.phase.record_decision(self.run, step, choice, metadata)
+
+    def ask(self, question: Question) -> str:
+        """Return the answer that someone gave to the question; without one, record it and end the session."""
+        self._refuse_inside("a question")
+        step = question_step(question.question)
+        for decision in self.run.decisions:
+            if (decision["step"], decision["question"]) == (step.name, question.question):
+                return str(decision["chosen"])
+        error = open_question(self.run.plan, question)
+        with self._acting():
+            self._go_on()
+            self.stages.wait_for_answer(self.run, step, question, error.text)
+        self.asks, self.over = True, "it waits for an answer"
+        raise error
 
     def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
         """Take a labelled group."""

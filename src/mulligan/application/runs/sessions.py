@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.project_sweep import SweepService
-from mulligan.application.plans.guards import refuse_conflicts, refuse_ended
+from mulligan.application.plans.guards import refuse_ended, refuse_waiting
 from mulligan.application.plans.new_plans import add_plan, new_plan
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.plans.plan_resume import PlanResumeService
@@ -79,11 +79,12 @@ class SessionService(Struct, kw_only=True, frozen=True, eq=False):
                         begun=self.clock.now(),
                     )
                     yield session
-                    session.complete()
+                    if not session.asks:
+                        session.complete()
             except PlanTakenOver:
                 raise  # this process may no longer write
             except BaseException as exc:
-                if session is None or exc is not session.failed_with:
+                if session is None or not (session.asks or exc is session.failed_with):
                     self._stop(run, exc)
                 raise
 
@@ -91,10 +92,10 @@ class SessionService(Struct, kw_only=True, frozen=True, eq=False):
         plan = run.plan
         if not plan.definition.session:
             raise NotASession(plan_id=plan.plan_id)
-        refuse_ended(plan)
+        refuse_ended(plan, run.sandboxes)
         if plan.is_executed:
             raise PlanAlreadyComplete(plan_id=plan.plan_id)
-        refuse_conflicts(plan)
+        refuse_waiting(plan)
         _refuse_unconfined(run.settings)
         self.resumes.refuse_where_impossible(run)
         self.sandboxes.refuse_taken(run)

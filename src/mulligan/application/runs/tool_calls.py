@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,16 +11,19 @@ from mulligan.application.checkpoints.checkpoint_manager import CheckpointManage
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.confinement_rules import ConfinementService
 from mulligan.application.runs.run import Run
+from mulligan.application.sandboxes.appearance_rules import AppearanceService
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.history.correction import guidance_of
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.interpolation import RunValues, replace_references, run_environment
+from mulligan.domain.plans.interpolation import PLAN_HANDLE, RunValues, replace_references, run_environment
 from mulligan.domain.plans.step import Step, ToolUse, milliseconds
 from mulligan.domain.plans.tool import CallStatus, ToolCall, ToolDeclaration, Undo
+from mulligan.domain.resources.appearance import Appearance
 from mulligan.domain.resources.bounds import Bounds
 from mulligan.domain.text.ids import CallId
 from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.views.printed import LOGGED, CallInterrupted, printed_in
 from mulligan.errors import (
     NotBuiltYet,
     PathEscapes,
@@ -41,6 +45,7 @@ class ToolCallService(Struct, kw_only=True, frozen=True, eq=False):
     toolbox: Toolbox
     manager: CheckpointManager
     rules: ConfinementService
+    appearances: AppearanceService
     ids: Ids
     clock: Clock
 
@@ -81,7 +86,9 @@ class ToolCallService(Struct, kw_only=True, frozen=True, eq=False):
         declared = tool.declaration
         args = replace_references(use.args, declared, values_of(run))
         timeout = step.timeout if step.timeout is not None else declared.timeout
-        request = tool_request(run, call, args, timeout, self.rules.bounds(run))
+        appearance = self.appearances.of(run) if declared.at_real_path else None
+        bounds = self.rules.bounds(run, appearance)
+        request = tool_request(run, call, args, timeout, bounds, appearance)
         try:
             with self.manager.tool_at_work(run) as before:
                 with act("call.run"):
@@ -89,11 +96,22 @@ class ToolCallService(Struct, kw_only=True, frozen=True, eq=False):
                 if before is not None and not declared.writes:
                     self._refuse_changes(run, declared, before)
         except CALL_FAILURES as exc:
-            error = self.rules.explain(exc, request.root, request.bounds)
+            printed = exc.facts.pop("printed", None)  # for the record only
+            error = self.rules.explain(exc, request.root, request.bounds, run.sandboxes)
             detail: JsonObject = {"hint": error.next_step}
+            if printed is not None:
+                detail |= {
+                    "exit_status": cast("Json", error.facts.get("exit_status")),
+                    "printed": cast("Json", printed),
+                }
             failed = replace(call, status=CallStatus.FAILED, detail=detail, error=error.text)
             self._ended(run, failed, ())
             raise error from exc.__cause__
+        except CallInterrupted as exc:
+            run.interrupted = replace(
+                call, status=CallStatus.INTERRUPTED, detail=exc.printed.stored(None), error=None
+            )
+            raise
         # An `undo` gets the arguments of the call: what they refer to may have changed by then.
         detail = {**result.detail, "arguments": args} if call.undo is Undo.POSSIBLE else result.detail
         done = replace(call, status=CallStatus.DONE, output=result.output, detail=detail)
@@ -117,13 +135,17 @@ class ToolCallService(Struct, kw_only=True, frozen=True, eq=False):
     def _ended(self, run: Run, call: ToolCall, messages: Sequence[str]) -> None:
         now = self.clock.now()
         duration = milliseconds(call.started_at, now)
+        printed = printed_in(call.detail, call.output)
         data: JsonObject = {
             "call_id": call.call_id,
+            "index": call.step_index,
             "step": call.step_name,
             "tool": call.tool,
             "status": call.status.value,
             "duration_ms": duration,
             "error": call.error,
+            "exit_status": call.detail.get("exit_status"),
+            **(printed.bounded(LOGGED).content() if printed else {}),
         }
         run.note(replace(call, duration_ms=duration), Entry(type=EventType.TOOL_CALLED, data=data, at=now))
         for text in messages:
@@ -141,7 +163,12 @@ def values_of(run: Run) -> RunValues:
 
 
 def tool_request(
-    run: Run, call: ToolCall, args: Mapping[str, Json], timeout: float | None, bounds: Bounds | None
+    run: Run,
+    call: ToolCall,
+    args: Mapping[str, Json],
+    timeout: float | None,
+    bounds: Bounds | None,
+    appearance: Appearance | None = None,
 ) -> ToolRequest:
     """Return the request of a call over the run's sandboxes, with arguments whose references are replaced."""
     paths = {s.resource: Path(s.path) for s in run.sandboxes}
@@ -160,8 +187,10 @@ def tool_request(
         outputs=values.outputs,
         memory=run.memory,
         guidance=values.guidance,
-        environment=handed.variables,
+        environment={**handed.variables, PLAN_HANDLE: run.plan.handle},
         large_values=handed.files,
         timeout=timeout,
         bounds=bounds,
+        appearance=appearance,
+        streams=run.streams,
     )

@@ -5,16 +5,32 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from mulligan.application.checkpoints.project_sweep import SweepService
+from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.plans.settings_source import SettingsSource
 from mulligan.application.sandboxes.ended_sandboxes import EndedSandboxes
 from mulligan.application.sandboxes.pin_service import PinService
 from mulligan.application.sandboxes.sandbox_repairs import SandboxRepairs
 from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.plans.intent import IntentKind
 from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.text.ids import PlanId
-from mulligan.errors import Advice, MulliganError, NextStep, PlanBusy
-from mulligan.ports import Locks, Observer, SnapshotStore, Toolbox
+from mulligan.errors import Advice, MulliganError, NextStep, PlanBusy, ResourceUnsuitable
+from mulligan.ports import (
+    Confinement,
+    Homes,
+    Locks,
+    Observer,
+    ParkedCopies,
+    RealPlaces,
+    SnapshotStore,
+    Toolbox,
+)
 from mulligan.ports.world import one_by_one
 from mulligan.rows.database import Database
+
+_CLONE = (
+    "checkpoints of the plan borrow objects from its git repository: put a clone of it there (`git clone`)"
+)
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -32,6 +48,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     waiting: tuple[str, ...]  # plans that stopped and can be resumed: not a problem
     left_alone: tuple[str, ...]  # not needed here, but perhaps by another project: not a problem
+    system: tuple[str, ...]  # what this system can do for steps, and what it cannot: not a problem
 
     @property
     def healthy(self) -> bool:
@@ -45,11 +62,17 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
     database: Database
     store: SnapshotStore
     locks: Locks
+    claims: PlanClaims
     repairs: SandboxRepairs
     toolbox: Toolbox
     sweeps: SweepService
     ended: EndedSandboxes
     pins: PinService
+    confinement: Confinement
+    real_places: RealPlaces
+    parked: ParkedCopies
+    homes: Homes
+    settings: SettingsSource
 
     def look_over(self, observer: Observer) -> Diagnosis:
         """Check everything, also while plans run. An area that damage makes unreadable is a finding too."""
@@ -71,8 +94,10 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
         looks: Sequence[tuple[str, Callable[[], Iterable[Finding]]]] = (
             ("store", lambda: self._store_findings(observer)),
             ("sandboxes", lambda: self._sandbox_findings(plans, observer)),
+            ("leftovers", lambda: self._cut_off_findings(plans, observer)),
             ("processes", lambda: self._process_findings(plans)),
             ("leftovers", lambda: self._leftover_findings(left_alone)),
+            ("homes", lambda: self._home_findings(left_alone)),
         )
         for area, look in one_by_one(looks, "parts looked at", observer):
             try:
@@ -80,7 +105,10 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
             except MulliganError as exc:
                 findings.append(_wrong(area, exc.text, exc.next_step))
         return Diagnosis(
-            findings=tuple(findings), waiting=tuple(self._waiting(plans)), left_alone=tuple(left_alone)
+            findings=tuple(findings),
+            waiting=tuple(self._waiting(plans)),
+            left_alone=tuple(left_alone),
+            system=tuple(self._abilities()),
         )
 
     def _store_findings(self, observer: Observer) -> Iterator[Finding]:
@@ -142,6 +170,9 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
                 )
             try:
                 published = self.repairs.republish(plan)
+            except ResourceUnsuitable as exc:
+                yield _wrong("sandboxes", exc.text, _CLONE)
+                continue
             except MulliganError as exc:  # of one plan: the others are still checked
                 yield _wrong("sandboxes", exc.text, exc.next_step)
                 continue
@@ -162,6 +193,19 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
                     f"checkpoints of plan {plan.plan_id} whose commits were lost got new commits: {published}"
                 )
                 yield _repaired("sandboxes", what)
+
+    def _cut_off_findings(self, plans: Iterable[Plan], observer: Observer) -> Iterator[Finding]:
+        """Settle changes of real resources that were cut off, unless a resume of the plan does so."""
+        for plan in plans:
+            with self.database.reading() as db:
+                intents = [i for i in db.intents.list(plan.plan_id) if i.locations]
+            ended = plan.is_final or any(i.kind is IntentKind.RESTORE for i in intents)
+            if intents and ended and self.locks.holder(plan.plan_id) is None:
+                with self.claims.open(plan.plan_id, observer):
+                    pass
+                kinds = ", ".join(dict.fromkeys(i.kind.value for i in intents))
+                what = f"finished or took back what was cut off ({kinds}), of plan {plan.handle}"
+                yield _repaired("leftovers", what)
 
     def _process_findings(self, plans: Iterable[Plan]) -> Iterator[Finding]:
         """End processes that killed runs left running, unless another process works on their plan."""
@@ -192,8 +236,32 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
             yield _wrong("leftovers", lock.what, lock.remedy) if lock.remedy else _removed(lock.what)
         found = self.pins.clear()
         left_alone += found.left
+        gc = NextStep("gc")
+        left_alone += [
+            Advice(f"{folder} is kept for the next plan on its resource: ", gc, " removes it")
+            for folder in self.parked.all()
+        ]
         for described in found.dropped:
             yield _removed(described)
+
+    def _abilities(self) -> Iterator[str]:
+        unconfined = self.confinement.lacking()
+        yield f"tools can write outside their sandboxes: {unconfined}" if unconfined else "tools are confined"
+        unseen = self.real_places.lacking()
+        own = f"steps see sandboxes at their own paths, not at the real ones: {unseen}"
+        yield own if unseen else "steps see sandboxes at the real paths"
+
+    def _home_findings(self, left_alone: list[str]) -> Iterator[Finding]:
+        """Find what nothing uses in the small folder, homes that no folder needs, and homes that hold too much."""
+        for path in self.homes.clear_small_folder():
+            yield _wrong("leftovers", f"{path} is not used", "move it into the project home, or away")
+        prune = NextStep("prune_projects")
+        left_alone += [
+            Advice(f"the folder of the project home {home} is gone: ", prune, " removes it")
+            for home in self.homes.abandoned()
+        ]
+        if (said := self.homes.fullness(self.settings.for_plan({}).disk_limit)) is not None:
+            yield _wrong("homes", said, Advice("see ", NextStep("projects")))
 
     def _waiting(self, plans: Iterable[Plan]) -> Iterator[Advice]:
         for plan in plans:
@@ -208,7 +276,7 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
 
 
 def _only(findings: Sequence[Finding]) -> Diagnosis:
-    return Diagnosis(findings=tuple(findings), waiting=(), left_alone=())
+    return Diagnosis(findings=tuple(findings), waiting=(), left_alone=(), system=())
 
 
 def _repaired(area: str, what: str) -> Finding:

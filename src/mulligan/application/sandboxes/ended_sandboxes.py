@@ -16,6 +16,8 @@ from mulligan.errors import PlanBusy
 from mulligan.ports import Locks, PlanFolders, SandboxKinds
 from mulligan.rows.database import Database
 
+_UNDOABLE = 100  # ended plans in place whose work can still be undone
+
 
 class EndedSandboxes(Struct, kw_only=True, frozen=True, eq=False):
     """The sandboxes of plans that were applied or cancelled, and of their child plans."""
@@ -34,8 +36,17 @@ class EndedSandboxes(Struct, kw_only=True, frozen=True, eq=False):
             sandbox
             for plan in self._over()
             if self.settings.for_plan(plan.definition.config).cleanup is Cleanup.ON_TERMINAL
-            for sandbox in self._forget(plan, lambda _: True, dry_run=dry_run)
+            for sandbox in self._forget(plan, _is_copy, dry_run=dry_run)
         )
+
+    def forget_in_place(self) -> None:
+        """Forget what ended plans did in place, but for the newest of them: an undo does not go further back."""
+        with self.database.reading() as db:
+            in_place = dict.fromkeys(sandbox.plan_id for sandbox in db.sandboxes.in_place(ended=True))
+            old = [db.plans.get(plan_id) for plan_id in [*in_place][_UNDOABLE:]]
+        for plan in old:
+            if plan.is_final and plan.parent_plan_id is None:
+                self.remove(self._forget(plan, lambda sandbox: not _is_copy(sandbox), dry_run=False))
 
     def forget_removed(self) -> list[Sandbox]:
         """Forget those that were removed by hand, remove what they left elsewhere, and return them."""
@@ -86,3 +97,8 @@ class EndedSandboxes(Struct, kw_only=True, frozen=True, eq=False):
     def _is_here(self, sandbox: Sandbox) -> bool:
         in_place = sandbox.strategy is Strategy.IN_PLACE
         return in_place or Path(sandbox.path).is_relative_to(self.sandbox_home / sandbox.plan_id)
+
+
+def _is_copy(sandbox: Sandbox) -> bool:
+    """Return whether it is not a real resource: what was done there in place can be undone later."""
+    return sandbox.strategy is not Strategy.IN_PLACE

@@ -15,7 +15,7 @@ from mulligan.application.subplans.child_plans import lineage
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.resources.placement import folder_name
 from mulligan.errors import PlanBusy
-from mulligan.ports import Clock, LeftLock, Locks, Pinned, Pins, PlanFolders
+from mulligan.ports import Clock, LeftLock, Locks, Pinned, Pins, PlanFolders, SandboxKinds
 from mulligan.rows.database import Database
 
 
@@ -34,6 +34,7 @@ class PinService(Struct, kw_only=True, frozen=True, eq=False):
     repositories: PlanFolders
     locks: Locks
     user_pins: Pins
+    kinds: SandboxKinds
     clock: Clock
 
     def clear(self) -> PinsFound:
@@ -56,6 +57,15 @@ class PinService(Struct, kw_only=True, frozen=True, eq=False):
             elif self._drop(pinned):
                 dropped.append(f"{refs}, of an ended plan without a sandbox")
         return PinsFound(dropped=tuple(dropped), left=tuple(left))
+
+    def set_in_place(self) -> None:
+        """Pin the commits that checkpoints of plans in place name, where their checkouts have them."""
+        with self.database.reading() as db:
+            sandboxes = [s for s in db.sandboxes.in_place(ended=True) if s.type.traits.has_commits]
+            groups = {s.plan_id: db.checkpoints.list(s.plan_id, superseded=True) for s in sandboxes}
+        for sandbox in sandboxes:
+            found = [group.snapshot_of(sandbox.resource) for group in groups[sandbox.plan_id]]
+            self.kinds.of(sandbox).pin_again(sandbox, found)
 
     def clear_locks(self) -> Sequence[LeftLock]:
         """Remove locks that killed processes left in the user's repositories; report those that are not ours."""

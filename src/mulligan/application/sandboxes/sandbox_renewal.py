@@ -1,6 +1,6 @@
 """Makes sandboxes again beside their paths, and moves each into place when it is complete."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -26,7 +26,8 @@ class SandboxRenewal(Struct, kw_only=True, frozen=True, eq=False):
         """
         own = [s for s in sandboxes if s.strategy is not Strategy.IN_PLACE and self.kinds.of(s).exists(s)]
         with self.store.hold():
-            self._put([(s, self.kinds.of(s).capture(s, observer).snapshot) for s in own], observer)
+            captured = [(s, self.kinds.of(s).capture(s, observer).snapshot) for s in own]
+            self._put(captured, lambda sandbox: Path(sandbox.path), observer)
 
     def remake(self, wanted: Sequence[tuple[Sandbox, Snapshot]], observer: Observer) -> list[Sandbox]:
         """Make missing sandboxes again; return those that could be made.
@@ -39,10 +40,23 @@ class SandboxRenewal(Struct, kw_only=True, frozen=True, eq=False):
             if sandbox.strategy is not Strategy.IN_PLACE and self.folders.is_free(_folder(sandbox))
         ]
         with self.store.hold():
-            self._put(possible, observer)
+            self.put(possible, observer)
         return [sandbox for sandbox, _ in possible]
 
-    def _put(self, wanted: Sequence[tuple[Sandbox, Snapshot]], observer: Observer) -> None:
+    def put(self, wanted: Sequence[tuple[Sandbox, Snapshot]], observer: Observer) -> None:
+        """Make each sandbox hold its snapshot, beside its place first; what was in its place is removed.
+
+        What belongs to no snapshot comes from the real resource.
+        """
+        self._put(wanted, lambda sandbox: Path(sandbox.location), observer)
+
+    def _put(
+        self,
+        wanted: Sequence[tuple[Sandbox, Snapshot]],
+        source: Callable[[Sandbox], Path],
+        observer: Observer,
+    ) -> None:
+        """Make the copies; `source` is where each gets what belongs to no snapshot."""
         copies = {
             folder: self.folders.make_beside(folder)
             for folder in dict.fromkeys(_folder(s) for s, _ in wanted)
@@ -52,6 +66,7 @@ class SandboxRenewal(Struct, kw_only=True, frozen=True, eq=False):
             place = copies[folder] / Path(sandbox.path).relative_to(folder)
             copy = replace(sandbox, path=str(place))
             self.kinds.of(copy).restore(copy, snapshot, observer)
+            self.kinds.of(copy).carry_over(source(sandbox), copy)
         for folder, copy in copies.items():
             self.folders.put_in_place(copy, folder)
 

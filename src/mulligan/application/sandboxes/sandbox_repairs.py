@@ -10,7 +10,7 @@ from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.checkpoints.store_report import Damage
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.resources.resource import Sandbox
-from mulligan.domain.text.ids import CheckpointId
+from mulligan.domain.text.ids import CheckpointId, PlanId, time_of
 from mulligan.errors import PlanBusy
 from mulligan.ports import Locks, Observer, Publication, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
@@ -54,16 +54,21 @@ class SandboxRepairs(Struct, kw_only=True, frozen=True, eq=False):
         try:
             with self.locks.hold(plan.plan_id), self.store.hold():
                 with self.database.reading() as db:
-                    groups = db.checkpoints.list(plan.plan_id, superseded=True)
                     sandboxes = db.sandboxes.list(plan.plan_id)
-                names: dict[CheckpointId, str] = {}
-                for sandbox in sandboxes:
-                    names |= self.kinds.of(sandbox).republish(sandbox, _publications(sandbox, groups))
-                if names:
-                    with act("names.record"), self.database.writing() as db:
-                        db.checkpoints.rename(names)
+                return self.publish_again(plan.plan_id, sandboxes)
         except PlanBusy:
             return 0
+
+    def publish_again(self, plan_id: PlanId, sandboxes: Sequence[Sandbox]) -> int:
+        """Do the same for some sandboxes of a plan that this process holds, and with it the store."""
+        with self.database.reading() as db:
+            groups = db.checkpoints.list(plan_id, superseded=True)
+        names: dict[CheckpointId, str] = {}
+        for sandbox in sandboxes:
+            names |= self.kinds.of(sandbox).republish(sandbox, _publications(sandbox, groups))
+        if names:
+            with act("names.record"), self.database.writing() as db:
+                db.checkpoints.rename(names)
         return len(names)
 
     def lacking(self, plan: Plan) -> dict[CheckpointId, tuple[Damage, ...]]:
@@ -87,7 +92,7 @@ def _publications(sandbox: Sandbox, groups: Sequence[CheckpointGroup]) -> list[P
         Publication(
             checkpoint=found[group.group_id],
             after=found.get(group.parent_group_id) if group.parent_group_id is not None else None,
-            at=group.created_at,
+            at=time_of(found[group.group_id].checkpoint_id),
         )
         for group in groups
     ]

@@ -9,10 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import what_is_not_held
-from mulligan.application.plans.guards import refuse_taken, refuse_under_way
+from mulligan.application.plans.guards import refuse_newer, refuse_taken, refuse_under_way
 from mulligan.application.runs.commit import Commit, Entry
 from mulligan.application.runs.confinement_rules import ConfinementService
 from mulligan.application.runs.run import Run, at_work
+from mulligan.application.sandboxes.appearance_rules import AppearanceService
 from mulligan.application.subplans.child_plans import family
 from mulligan.config import Settings
 from mulligan.domain.checkpoints.store_report import Capture
@@ -31,12 +32,23 @@ from mulligan.domain.resources.placement import (
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import IntentId, PlanId
 from mulligan.domain.text.plural import counted
-from mulligan.errors import Advice, LocationTaken, NextStep, NotBuiltYet, ResourceUnsuitable, RestoreFailed
+from mulligan.errors import (
+    Advice,
+    DiskLimitExceeded,
+    LocationTaken,
+    NextStep,
+    NotBuiltYet,
+    ResourceUnsuitable,
+    RestoreFailed,
+)
 from mulligan.ports import (
     Clock,
+    Homes,
     Ids,
+    Locks,
     Neighbours,
     Observer,
+    ParkedCopies,
     SandboxKind,
     SandboxKinds,
     SandboxOrder,
@@ -57,12 +69,17 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
     store: SnapshotStore
     kinds: SandboxKinds
     neighbours: Neighbours
+    homes: Homes
+    parked: ParkedCopies
+    locks: Locks
     rules: ConfinementService
+    appearances: AppearanceService
     ids: Ids
     clock: Clock
 
     def check(self, definition: PlanDefinition, settings: Settings) -> None:
-        """Refuse resources that no sandbox can be made of."""
+        """Refuse resources that no sandbox can be made of, and any new plan where the homes hold too much already."""
+        self._refuse_full(settings)
         has_children = any(isinstance(step.action, Subplans) for step in definition.steps)
         for resource in definition.resources:
             kind = self._kind(resource, definition, settings)
@@ -79,17 +96,31 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
                 )
             found.append(resource)
 
+    def _refuse_full(self, settings: Settings) -> None:
+        """Refuse a new plan where the homes hold too much, even without parked trees."""
+        try:
+            self.homes.refuse_full(settings.disk_limit)
+        except DiskLimitExceeded:
+            if not self.parked.clear():
+                raise
+            self.homes.refuse_full(settings.disk_limit)
+
     def refuse_unforked(self, sandboxes: Sequence[Sandbox]) -> None:
         """Refuse child plans of a plan with a sandbox that cannot be forked."""
         for sandbox in sandboxes:
             _refuse_unforked(sandbox.type, sandbox.strategy)
 
     def check_confinement(self, definition: PlanDefinition, settings: Settings) -> None:
-        """Refuse settings of confinement that the system cannot carry out."""
-        self.rules.check(settings, self._worked_on_in_place(definition, settings))
+        """Refuse settings of confinement, and of where sandboxes are seen, that the system cannot carry out."""
+        in_place = self.worked_on_in_place(definition, settings)
+        self.rules.check(settings, in_place)
+        if len(in_place) < len(definition.resources):
+            self.appearances.check(settings)
 
     def refuse_taken(self, run: Run) -> None:
-        """Refuse to work in place where another plan does, or is being applied."""
+        """Refuse to work in place where another plan does, or is being applied, or where something newer happened."""
+        with self.database.reading() as db:
+            refuse_newer(db, run.plan, run.sandboxes)
         started = run.plan.plan_id if run.sandboxes else None
         self.refuse_taken_locations(run.plan.definition, run.settings, started)
 
@@ -97,10 +128,10 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
         self, definition: PlanDefinition, settings: Settings, started: PlanId | None
     ) -> None:
         """Refuse the same for a plan that may not be recorded yet; `started` has its locations already."""
-        for location in self._worked_on_in_place(definition, settings):
+        for location in self.worked_on_in_place(definition, settings):
             with self.database.reading() as db:
-                refuse_taken(db, started, str(location))
-                refuse_under_way(db, started, str(location))
+                refuse_taken(db, started, str(location), self._at_work)
+                refuse_under_way(db, started, str(location), self._at_work)
             if started is None:
                 self.refuse_neighbours(location)
 
@@ -114,13 +145,14 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
             done = "to read, and to work on in place" if kind.strategy is Strategy.IN_PLACE else "to copy"
             text = f"{order.resource.name}: {size} {done}"
             run.note(Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now()))
-        self._carry_out(run, orders, lambda kind, order: kind.create(order, run.observer))
+        self._carry_out(run, orders, lambda kind, order: kind.create(order, run.observer), run.settings.hide)
 
     def fork(self, run: Run, parent_plan_id: PlanId) -> None:
         """Fork the sandboxes of a child plan from its parent's at the time of the spawn, and start it."""
         with self.database.reading() as db:
             bases = db.children.bases_of(run.plan.plan_id)
             parents = {sandbox.resource: sandbox for sandbox in db.sandboxes.list(parent_plan_id)}
+            hidden = db.plans.get(parent_plan_id).hidden
 
         def fork(_kind: SandboxKind, order: SandboxOrder) -> tuple[Sandbox, Capture]:
             name = order.resource.name
@@ -128,9 +160,11 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
             return made, Capture(snapshot=bases[name], size_bytes=0, files=0, unheld=())
 
         orders = [self._order(run, resource) for resource in run.plan.definition.resources]
-        self._carry_out(run, orders, fork)
+        self._carry_out(run, orders, fork, hidden)
 
-    def _carry_out(self, run: Run, orders: Sequence[SandboxOrder], make: _Make) -> None:
+    def _carry_out(
+        self, run: Run, orders: Sequence[SandboxOrder], make: _Make, hidden: tuple[str, ...]
+    ) -> None:
         intent = Intent(
             intent_id=IntentId(self.ids.new()),
             plan_id=run.plan.plan_id,
@@ -141,22 +175,32 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
             commit.db.intents.add(intent)
         with run.showing_later(), self.store.hold():
             made = self._make_all(run, orders, make)
-            self._record(run, intent, made)
+            self._record(run, intent, made, hidden)
 
-    def forget(self, commit: Commit, run: Run) -> Sequence[Sandbox]:
-        """Remove the rows of the sandboxes of the plan and its children; return the sandboxes."""
+    def forget(self, commit: Commit, run: Run, *, copies_only: bool = False) -> Sequence[Sandbox]:
+        """Remove the rows of the sandboxes of the plan and its children; return the sandboxes.
+
+        With `copies_only`, a plan that works in place too keeps the rows of that: an unapply needs them.
+        """
         db = commit.db
         plan_ids = family(db, run.plan.plan_id)
-        sandboxes = [s for plan_id in plan_ids for s in db.sandboxes.list(plan_id)]
+        found = [s for plan_id in plan_ids for s in db.sandboxes.list(plan_id)]
+        has_copies = any(s.strategy is not Strategy.IN_PLACE for s in run.sandboxes)
+        spared = [s for s in run.sandboxes if copies_only and has_copies and s.strategy is Strategy.IN_PLACE]
+        sandboxes = [s for s in found if s not in spared]
         for sandbox in sandboxes:
             db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
-        commit.afterwards(lambda: run.work_on(()))
+        commit.afterwards(lambda: run.use_sandboxes(spared))
         return sandboxes
 
+    def path_of(self, run: Run, resource: str) -> str:
+        """Return the path of the sandbox of one of the plan's resources, whether it exists or not."""
+        return str(self._order(run, run.plan.definition.resource(resource)).path)
+
     def remove(self, sandboxes: Sequence[Sandbox], observer: Observer) -> None:
-        """Remove sandboxes that no row refers to: a crash leaves a folder, never a row without one."""
+        """Park or remove sandboxes that no row refers to: a crash leaves a folder, never a row without one."""
         for sandbox in one_by_one(sandboxes, "sandboxes removed", observer):
-            self.kinds.of(sandbox).remove(sandbox)
+            self.kinds.of(sandbox).park(sandbox)
 
     def undo(self, run: Run, intent: Intent) -> None:
         """Drop an interrupted making of sandboxes; the next start makes them again."""
@@ -198,15 +242,27 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
             path=path,
             excluded=left_out(resource, resources),
             include_ignored=run.settings.include_ignored,
+            patterns=run.settings.exclude if resource.type.traits.is_folder else (),
         )
 
-    def _record(self, run: Run, intent: Intent, made: Sequence[tuple[Sandbox, Capture]]) -> None:
+    def _record(
+        self,
+        run: Run,
+        intent: Intent,
+        made: Sequence[tuple[Sandbox, Capture]],
+        hidden: tuple[str, ...],
+    ) -> None:
         now = self.clock.now()
         unheld = tuple(text for s, capture in made for text in what_is_not_held(s.resource, capture))
-        real = self._worked_on_in_place(run.plan.definition, run.settings)
+        real = self.worked_on_in_place(run.plan.definition, run.settings)
         plan = replace(
             run.plan.moved_to(Phase.EXECUTE, State.PROCESSING, now),
-            messages=(*self.rules.cautions(run.settings, real), *unheld),
+            hidden=hidden,
+            messages=(
+                *self.rules.cautions(run.settings, real),
+                *self.appearances.cautions(run, [sandbox for sandbox, _ in made]),
+                *unheld,
+            ),
         )
         messages = (Entry(type=EventType.MESSAGE, data={"message": text}, at=now) for text in unheld)
         with self.neighbours.hold(real):
@@ -232,7 +288,7 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
                 path=other.path,
                 plan_id=other.plan_id,
                 hint=Advice(
-                    "it is a plan of another project: apply it, or cancel it with ",
+                    "it is a plan of another project: run it on there, or cancel it with ",
                     NextStep("cancel", plan=other.plan_id, project=str(other.project)),
                     ", then try again",
                 ),
@@ -244,9 +300,17 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
             return self.kinds.choose(replace(resource, strategy=Strategy.IN_PLACE), settings.strategy)
         return self.kinds.choose(resource, settings.strategy)
 
-    def _worked_on_in_place(self, definition: PlanDefinition, settings: Settings) -> list[Path]:
+    def worked_on_in_place(self, definition: PlanDefinition, settings: Settings) -> list[Path]:
+        """Return the real locations of resources that a plan works on in place."""
         kinds = [(resource, self._kind(resource, definition, settings)) for resource in definition.resources]
         return [self._location(r).resolve() for r, kind in kinds if kind.strategy is Strategy.IN_PLACE]
+
+    def locations(self, definition: PlanDefinition) -> list[Path]:
+        """Return the real locations of a plan's resources."""
+        return [self._location(resource).resolve() for resource in definition.resources]
+
+    def _at_work(self, plan_id: PlanId) -> bool:
+        return self.locks.holder(plan_id) is not None
 
     def _as_it_lies(self, resource: Resource) -> Resource:
         real = self._location(resource).resolve()

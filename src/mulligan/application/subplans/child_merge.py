@@ -74,6 +74,7 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
             names=Labels(run.plan.name, child.name),
             on_overlap=_ON_OVERLAP[strategy],
             included=None,  # a repository inside a sandbox belongs to the plan
+            hidden=run.plan.hidden,  # the child's caches are of its own files
         )
         with self.store.hold():
             theirs = self._result_of(run, child)

@@ -52,9 +52,9 @@ class ChildPlans(Struct, kw_only=True, frozen=True, eq=False):
         return sandboxes
 
     def remove(self, sandboxes: Sequence[Sandbox]) -> None:
-        """Remove sandboxes that no row refers to: a crash leaves a folder, never a row without one."""
+        """Park or remove sandboxes that no row refers to: a crash leaves a folder, never a row without one."""
         for sandbox in sandboxes:
-            self.kinds.of(sandbox).remove(sandbox)
+            self.kinds.of(sandbox).park(sandbox)
 
 
 def children_left_behind(

@@ -3,16 +3,18 @@
 from collections.abc import Iterator
 from typing import cast
 
+from mulligan.cli.answers.plain_words import moment
 from mulligan.cli.terminal.times import lasting
 from mulligan.domain.plans.event import Event, EventType
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.domain.text.plural import counted
 
-_STATES = {"processing": "begun", "queued": "stopped before its end"}
+_STATES = {"processing": "begun", "queued": "stopped before its end", "constrained": "waits for you"}
 
 
-def told(event: Event) -> str:
-    """Describe an event in one line; errors may take several."""
+def told(event: Event, handle: str = "") -> str:
+    """Describe an event in one line; errors may take several. Checkpoints are named by numbers of the handle's plan."""
     data = event.data
     match event.type:
         case EventType.PLAN_CREATED:
@@ -22,6 +24,8 @@ def told(event: Event) -> str:
             return _STATES.get(str(data["state"]), str(data["state"])) + reason
         case EventType.PLAN_MENDED:
             return f"goes on with another plan file from step {data['from_step']} on"
+        case EventType.STEP_ADDED:
+            return f"step {data['step']} added"
         case EventType.STEP_STARTED:
             return f"step {data['step']} begun"
         case EventType.STEP_DONE:
@@ -39,32 +43,48 @@ def told(event: Event) -> str:
             return f"decision {data['question']} -> {data['chosen']} {data['decision_id']}"
         case EventType.SUBPLAN_SPAWNED:
             verb = "goes on with child plan" if data["again"] else "child plan"
-            return f"{verb} {data['name']} {data['plan_id']}"
+            return f"{verb} {data['plan_id']}"
         case EventType.SUBPLAN_MERGED:
             conflicts = f", {data['conflicts']} in conflict" if data["conflicts"] else ""
             return f"merged {data['name']}: {_paths(event)}{conflicts}"
         case EventType.CHECKPOINT:
-            label = f" {data['label']!r}" if data["label"] else ""
-            return f"checkpoint {data['checkpoint_type']}{label} {data['checkpoint_id']}"
+            return f"checkpoint {number_of(event, handle)}, {moment_of(event)}"
         case EventType.PRUNED:
             return f"pruned {_names(data['groups'])}"
         case EventType.ROLLBACK:
-            if data["reason"] == "rollback":
-                return f"rolled back to {_target(event)}"
-            return f"went back to {_target(event)}: {data['reason']}"
+            direction = data.get("direction", "back")
+            reason = "" if data["reason"] == "rollback" else f": {data['reason']}"
+            return f"went {direction} to {_target(event, handle)}{reason}"
         case EventType.CORRECTION:
             chosen = f", choosing {data['chosen']}" if data["chosen"] else ""
             if data["mode"] == "append":
                 return f"appended to decision {data['decision_id']}: {data['guidance']}; attempt {data['attempt']}"
             about = f"corrected decision {data['decision_id']}: {data['guidance']}{chosen}"
-            return f"{about}; attempt {data['attempt']} from {_target(event)}"
+            return f"{about}; attempt {data['attempt']} from {_target(event, handle)}"
         case EventType.RETURNED:
-            return f"went back to {_target(event)}: {data['reason']}"
+            return f"went back to {_target(event, handle)}: {data['reason']}"
         case EventType.APPLIED | EventType.UNAPPLIED:
             verb = "applied" if event.type is EventType.APPLIED else "taken back"
             return ": ".join([verb, *filter(None, ["; ".join(_resources(event))])])
+        case EventType.PATHS_RESTORED:
+            return f"restored {_paths(event)} from @{data['number']} into the {data['place']}"
+        case EventType.FORGOTTEN:
+            return f"forgot {_names(data['paths'])} in {counted(int(str(data['groups'])), 'checkpoint')}"
         case EventType.LOG | EventType.MESSAGE:
             return str(data["message"])
+
+
+def number_of(event: Event, handle: str = "") -> str:
+    """Return the word for the checkpoint of an event; entries of earlier versions have only its id."""
+    number = event.data.get("number")
+    return str(event.data["checkpoint_id"]) if number is None else f"{handle}@{number}"
+
+
+def moment_of(event: Event) -> str:
+    """Describe when the checkpoint of an event was taken."""
+    data = event.data
+    label = str(data["label"]) if data["label"] else None
+    return moment(CheckpointType(str(data["checkpoint_type"])), int(str(data["step_index"])), label)
 
 
 def _resources(event: Event) -> Iterator[str]:
@@ -73,8 +93,8 @@ def _resources(event: Event) -> Iterator[str]:
         yield f"{each['resource']}, {counted(int(str(each['files'])), 'file')}{commit}"
 
 
-def _target(event: Event) -> str:
-    return f"{event.data['checkpoint_id']} at step {event.data['step_index']}, {_paths(event)}"
+def _target(event: Event, handle: str) -> str:
+    return f"{number_of(event, handle)}, step {int(str(event.data['step_index'])) + 1}, {_paths(event)}"
 
 
 def _paths(event: Event) -> str:

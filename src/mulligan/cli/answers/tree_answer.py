@@ -4,19 +4,20 @@ from collections.abc import Iterator
 from typing import cast
 
 from mulligan.cli.answers.answer import Answer, Drawing, Row, Span
+from mulligan.cli.answers.plain_words import moment, state_words
 from mulligan.cli.terminal import glyphs
+from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.views.history_tree import NodeType, TreeNode
 
 _BRANCH, _END = f"{glyphs.FORK}{glyphs.DASH} ", f"{glyphs.LAST}{glyphs.DASH} "
-_ON_ERROR = CheckpointType.ON_ERROR.value
 _STYLES = {NodeType.PLAN: "bold", NodeType.DECISION: "magenta", NodeType.CHECKPOINT: ""}
 
 
 def tree_answer(tree: TreeNode) -> Answer:
     """The tree, nested in documents and drawn for people."""
-    return Answer(data={"tree": tree.to_json()}, blocks=[Drawing(tuple(_rows(tree, "", "")))])
+    return Answer(data={"tree": tree.to_json()}, blocks=[Drawing(tuple(_rows(tree, "", "")))], paged=True)
 
 
 def _rows(node: TreeNode, lead: str, below: str) -> Iterator[Row]:
@@ -38,10 +39,8 @@ def _rows(node: TreeNode, lead: str, below: str) -> Iterator[Row]:
 
 
 def _standing(node: TreeNode) -> str:
-    """Return whether it was left behind; the newest `on_error` stays live while its failure is the last."""
-    if node.superseded:
-        return ", superseded"
-    return ", what the failed step left" if node.about.get("checkpoint_type") == _ON_ERROR else ""
+    """Return whether it was left behind."""
+    return ", left behind" if node.superseded else ""
 
 
 def _id(node: TreeNode) -> str:
@@ -56,11 +55,13 @@ def _text(node: TreeNode) -> str:
     match node.type:
         case NodeType.PLAN:
             attempt = f", attempt {about['attempt']}" if about["attempt"] != 1 else ""
-            return f"plan {about['name']}, {about['phase']}/{about['state']}{attempt}"
+            state = state_words(Phase(about["phase"]), State(about["state"]))
+            return f"plan {about['name']}, {state}{attempt}"
         case NodeType.DECISION:
             told = f"in step {about['step']}: {about['question']} -> {about['chosen']}"
             correction = cast("JsonObject | None", about["correction"])
             return f"guidance of attempt {correction['attempt']} {told}" if correction else f"decision {told}"
         case NodeType.CHECKPOINT:
-            label = f" {about['label']!r}" if about["label"] else ""
-            return f"checkpoint {about['checkpoint_type']}{label} at step {about['step_index']}"
+            label = str(about["label"]) if about["label"] else None
+            type = CheckpointType(str(about["checkpoint_type"]))
+            return f"checkpoint {moment(type, int(str(about['step_index'])), label)}"

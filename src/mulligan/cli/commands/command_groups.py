@@ -9,13 +9,22 @@ from mulligan.errors import UsageWrong
 
 # What other programs call what is called otherwise here.
 _ALSO_CALLED = {
-    "abort": "cancel",
-    "continue": "resume",
-    "history": "log",
-    "info": "status",
-    "ls": "list",
-    "show": "status",
-    "stop": "cancel",
+    "abort": ("cancel",),
+    "continue": ("resume",),
+    "delete": ("rm",),
+    "discard": ("rm", "cancel"),
+    "drop": ("rm", "cancel"),
+    "exec": ("run",),
+    "history": ("log",),
+    "info": ("status",),
+    "ls": ("list",),
+    "ps": ("list",),
+    "remove": ("rm",),
+    "reset": ("undo", "rollback"),
+    "revert": ("undo",),
+    "show": ("status",),
+    "stash": ("run", "shell"),
+    "stop": ("cancel",),
 }
 
 
@@ -42,8 +51,11 @@ class SuggestingGroup(click.Group):
 
     def _meant(self, ctx: click.Context, word: str) -> list[str]:
         """The commands that may have been meant: what does that here, is called so elsewhere, or is the nearest."""
-        if (here := _ALSO_CALLED.get(word)) in self.list_commands(ctx):
-            return [f"{ctx.command_path} {here}"]
+        if word == "version":
+            return [f"{ctx.find_root().command_path} --version"]
+        here = [name for name in _ALSO_CALLED.get(word, ()) if name in self.list_commands(ctx)]
+        if here:
+            return [f"{ctx.command_path} {name}" for name in here]
         root = ctx.find_root()
         everywhere = list(_all_commands(root))
         elsewhere = [words for words in everywhere if words.split()[-1] == word]

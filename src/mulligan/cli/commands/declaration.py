@@ -1,16 +1,21 @@
 """The declaration of commands: common options, and help with example and exit codes."""
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from mulligan.cli.answers.answer import Answer, Format
 from mulligan.cli.invocation import Invocation, option_pair
+from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.text.plural import counted
+from mulligan.errors import ProjectMadeMeanwhile, UsageWrong
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from mulligan.cli.answers.diff_answer import DiffView
 
 pass_invocation = click.make_pass_decorator(Invocation, ensure=True)
 
@@ -20,19 +25,71 @@ _CODES = {
     2: "wrong usage, plan file or setting",
     3: "refused: a guard, an unknown or ambiguous name, a declined question",
     4: "conflict",
+    125: "a failure of mulligan itself; `error.kind` says which, as with 1 to 4 elsewhere",
+    126: "the command was found, and could not be started",
+    127: "the command was not found",
+    128: "and more: a signal ended the command; 128 and its number",
     130: "interrupted",
 }
 _Function = TypeVar("_Function", bound=Callable[..., Answer])
 
 
+class ExplainedCommand(click.Command):
+    """A command whose help shows its example in the words that were typed: with its group, or without it."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write example and exit codes."""
+        text = self.epilog or ""
+        if ctx.parent is ctx.find_root():
+            group = example_of(self).split()[1]
+            text = text.replace(f"mulligan {group} {self.name} ", f"mulligan {self.name} ", 1)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(text)
+
+
+class CommandWithPaths(ExplainedCommand):
+    """A command that takes paths after `--`, whatever comes before it; `paths_of` has them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the paths away before the words are read."""
+        if "--" in args:
+            place = args.index("--")
+            ctx.meta[_PATHS], args = tuple(args[place + 1 :]), args[:place]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return the words of the usage line."""
+        return [*super().collect_usage_pieces(ctx), "[-- PATH...]"]
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
+        """Offer files after `--`."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem("", "file")] if _PATHS in ctx.meta else super().shell_complete(ctx, incomplete)
+
+
+_PATHS = "mulligan.paths"
+
+
+def paths_of(context: click.Context) -> tuple[str, ...]:
+    """Return the paths after `--` on the line."""
+    return context.meta.get(_PATHS, ())
+
+
 def command(
-    group: click.Group, name: str, *, example: str, codes: Sequence[int] = (0, 1, 2, 3)
+    group: click.Group,
+    name: str,
+    *,
+    example: str,
+    codes: Sequence[int] = (0, 1, 2, 3),
+    cls: type[click.Command] = ExplainedCommand,
 ) -> Callable[[_Function], click.Command]:
     """Declare a command of a group; its docstring is its help, and shells can complete its words."""
 
     def declare(function: _Function) -> click.Command:
         epilog = closing_words([example], codes)
-        made = click.command(name, epilog=epilog)(everywhere(pass_invocation(function)))
+        made = click.command(name, cls=cls, epilog=epilog)(everywhere(pass_invocation(_started(function))))
         named = _Named()
         for parameter in made.params:
             if parameter.type is click.STRING and parameter.name in _NAMED:
@@ -41,6 +98,20 @@ def command(
         return made
 
     return declare
+
+
+def _started(function: _Function) -> _Function:
+    """Return a command that starts again where another process made the project of its folder meanwhile."""
+
+    @functools.wraps(function)
+    def start(invocation: Invocation, *words: Any, **options: Any) -> Answer:
+        try:
+            return function(invocation, *words, **options)
+        except ProjectMadeMeanwhile:  # nothing is recorded yet
+            invocation.close()
+            return function(invocation, *words, **options)
+
+    return cast("_Function", start)
 
 
 def closing_words(examples: Sequence[str], codes: Sequence[int]) -> str:
@@ -57,10 +128,12 @@ def example_of(command: click.Command) -> str:
 
 # What a word names, by what its parameter is called: the shell can complete it.
 _NAMED = {
-    "checkpoint": "checkpoint", "correction": "correction", "decision": "decision", "file": "file", "key": "key",
-    "new": "checkpoint", "old": "checkpoint", "path": "dir", "paths": "conflict", "plan": "plan",
-    "plan_or_file": "plan or file", "project": "dir", "resource": "dir", "settings": "setting", "tool": "tool",
-    "value": "value", "words": "program",
+    "checkpoint": "checkpoint", "checkpoint_and_paths": "checkpoint or file", "choice": "alternative",
+    "correction": "correction", "decision": "decision", "file": "file", "forgotten": "file", "home": "dir",
+    "key": "key", "new": "checkpoint", "old": "checkpoint", "on": "plan", "other": "checkpoint", "path": "dir",
+    "paths": "conflict", "plan": "plan", "plan_or_file": "plan or file", "project": "dir", "resource": "dir",
+    "settings": "setting", "start": "checkpoint", "stored": "file", "tool": "tool", "value": "value",
+    "what": "plan or entry", "words": "program",
 }  # fmt: skip
 
 
@@ -78,15 +151,79 @@ class _Named(click.types.StringParamType):
 # The option of lists that may be long.
 newest = click.option(
     "--limit",
+    "-n",
     type=click.IntRange(min=1),
     metavar="N",
     help="Show only the newest N, and how many were omitted.",
 )
 
 
+class _StateChoice(click.Choice[str]):
+    """A state, by its word in documents or in the list of plans."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from mulligan.cli.answers.plain_words import STATES  # here: seldom asked for
+
+        shown = {
+            words: state.value for (phase, state), words in STATES.items() if phase is not Phase.STRATEGIZE
+        }
+        return super().convert(shown.get(value, value), param, ctx)
+
+
+in_state = click.option(
+    "--state",
+    type=_StateChoice([state.value for state in State]),
+    help="Only plans in this state; its word in the list will do.",
+)
+
+on_any_branch = click.option(
+    "--onto-branch",
+    is_flag=True,
+    help="Act on the branch that a checkout is on now, although it was switched since.",
+)
+
+
+def of_commits(function: Any) -> Any:
+    """Add the options of commands that apply a plan: whether a git checkout gets a commit, and with which message."""
+    for option in (
+        click.option(
+            "--message",
+            "-m",
+            metavar="TEXT",
+            help="Commit with this message; the plan's name and description unless given.",
+        ),
+        click.option(
+            "--commit/--no-commit",
+            default=None,
+            help="Make a commit in a git checkout, or change its working tree only; `apply.commit` unless given.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
 def not_shown(older: int, one: str, many: str | None = None) -> list[str]:
     """Describe what a limit left out of an answer."""
     return [f"{counted(older, f'older {one}', many and f'older {many}')} not shown"] if older else []
+
+
+def diff_views(function: Any) -> Any:
+    """Add the options that choose what is shown of a difference."""
+    for option in (
+        click.option("--stat", is_flag=True, help="Show how much of each path differs instead of the patch."),
+        click.option("--name-only", is_flag=True, help="Show only the paths that differ."),
+    ):
+        function = option(function)
+    return function
+
+
+def diff_view(*, stat: bool, name_only: bool) -> "DiffView":
+    """Return what is to be shown of a difference."""
+    from mulligan.cli.answers.diff_answer import DiffView
+
+    if stat and name_only:
+        raise UsageWrong(reason="--stat does not go with --name-only", hint="leave one of them out")
+    return DiffView.STAT if stat else DiffView.NAMES if name_only else DiffView.PATCH
 
 
 def everywhere(function: Any) -> Any:
@@ -117,6 +254,28 @@ def everywhere(function: Any) -> Any:
             expose_value=False,
             help="Set a setting for this call only.",
         ),
+        click.option(
+            "--ids",
+            is_flag=True,
+            callback=_switch,
+            expose_value=False,
+            help="Show the ids of plans and checkpoints, too.",
+        ),
+        click.option(
+            "--no-pager",
+            is_flag=True,
+            callback=_switch,
+            expose_value=False,
+            help="Show long answers without a pager.",
+        ),
+        click.option(
+            "--verbose",
+            "-v",
+            is_flag=True,
+            callback=_switch,
+            expose_value=False,
+            help="Show every checkpoint while a plan runs.",
+        ),
     ):
         function = option(function)
     return function
@@ -125,6 +284,11 @@ def everywhere(function: Any) -> Any:
 def _take(context: click.Context, option: click.Parameter, value: str | None) -> None:
     if value is not None:
         setattr(context.ensure_object(Invocation), f"{option.name}_option", value)
+
+
+def _switch(context: click.Context, option: click.Parameter, value: bool) -> None:
+    if value:  # what an outer command switched on stays on
+        setattr(context.ensure_object(Invocation), f"{option.name}_option", True)
 
 
 def _take_settings(context: click.Context, _option: click.Parameter, value: Sequence[str]) -> None:

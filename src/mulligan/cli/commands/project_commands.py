@@ -1,7 +1,8 @@
-"""Commands on a whole project, and those without a group: `init`, `gc`, `doctor`, `undo`, `completion`."""
+"""Commands on a whole project, and those without a group: `init`, `gc`, `doctor`, `help`, `completion`."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +10,7 @@ import click
 from mulligan.cli.answers.answer import Answer, Line
 from mulligan.cli.commands.declaration import command
 from mulligan.domain.text.plural import counted
+from mulligan.errors import UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.cli.invocation import Invocation
@@ -18,14 +20,57 @@ group = click.Group("mulligan")
 
 @command(group, "init", example="mulligan init")
 @click.argument("path", default=".")
-def init(invocation: Invocation, path: str) -> Answer:
-    """Make a project in PATH (the current folder): a folder .mulligan that holds all mulligan needs."""
-    project, new = invocation.new_project(path)
+@click.option("--home", metavar="PATH", help="Where the project home is to be, or was moved to.")
+@click.option(
+    "--fresh", is_flag=True, help="Start a new home, without plans; one that there was stays as it is."
+)
+def init(invocation: Invocation, path: str, home: str | None, fresh: bool) -> Answer:
+    """Make a project in PATH (the current folder).
+
+    Its home, with plans and checkpoints, lies outside of the folder: in $MULLIGAN_HOME, or else in the user's state
+    folder. In PATH there is only a small folder .mulligan that names it.
+    """
+    project, new = invocation.new_project(path, home, fresh=fresh)
     project.prepare()
     word = "made" if new else "was there already:"
-    return Answer(
-        data={"project": str(project.folder), "database": str(project.database), "new": new},
-        blocks=[Line(f"project {word} {project.folder}")],
+    data = {
+        "project": str(project.folder),
+        "home": str(project.home),
+        "database": str(project.database),
+        "new": new,
+    }
+    return Answer(data=data, blocks=[Line(f"project {word} {project.folder}"), Line(f"home: {project.home}")])
+
+
+@command(group, "projects", example="mulligan projects")
+@click.argument("action", required=False, type=click.Choice(["prune"]))
+@click.option("--dry-run", is_flag=True, help="With prune: only list what would be removed.")
+@click.option("--yes", "-y", is_flag=True, help="With prune: do not ask.")
+def projects(invocation: Invocation, action: str | None, dry_run: bool, yes: bool) -> Answer:
+    """List the homes of all your projects, with their sizes and last use; `projects prune` removes unneeded ones.
+
+    A home is not needed when its project folder is gone, or has another home. With it go its plans and checkpoints.
+    """
+    from mulligan.api.operations.home_operations import list_projects, prune_projects
+    from mulligan.cli.answers.homes_answer import projects_answer, pruned_answer
+
+    if action is None:
+        if dry_run or yes:
+            raise UsageWrong(reason="--dry-run and --yes go with `projects prune`", hint="leave them out")
+        return projects_answer(list_projects(invocation.around), invocation.when)
+    question = "Remove these homes, with their plans and checkpoints?"
+    preview = prune_projects(invocation.around, dry_run=True)
+    if dry_run:
+        return pruned_answer(preview, invocation.when)
+    if not preview.removed:
+        return pruned_answer(prune_projects(invocation.around, dry_run=False), invocation.when)
+    return invocation.confirmed(
+        lambda only_look: pruned_answer(
+            prune_projects(invocation.around, dry_run=only_look), invocation.when
+        ),
+        question,
+        dry_run=False,
+        yes=yes,
     )
 
 
@@ -35,9 +80,11 @@ def gc(invocation: Invocation, dry_run: bool) -> Answer:
     """Free what no checkpoint refers to, and what killed processes left behind.
 
     Plans may run meanwhile. Pruning frees most of it automatically; this frees the rest. With the setting
-    sandbox.cleanup=on_terminal it removes the sandboxes of plans that were applied or cancelled, too.
+    sandbox.cleanup=on_terminal it removes the sandboxes of plans that were applied or cancelled, too. It names the
+    sandboxes that stay, with why and what frees them.
     """
-    report = invocation.project().gc(dry_run=dry_run)
+    project = invocation.project()
+    report = project.gc(dry_run=dry_run)
     would = "would be " if dry_run else ""
     lines = [
         Line(f"{counted(report.bytes_freed, 'byte')} {would}freed"),
@@ -49,10 +96,22 @@ def gc(invocation: Invocation, dry_run: bool) -> Answer:
     leftovers = report.work_folders_removed + report.stat_caches_removed + report.scratch_folders_removed
     if leftovers:
         lines.append(Line(f"leftovers {would}removed: {leftovers}"))
+    if report.sandboxes_kept:
+        from mulligan.cli.command_words import in_commands
+
+        total = sum(kept.size_bytes for kept in report.sandboxes_kept)
+        lines.append(Line(f"left in sandboxes: {counted(total, 'byte')}"))
+        lines += [
+            Line(
+                f"  {kept.handle}: {counted(kept.size_bytes, 'byte')}, {kept.reason}; {in_commands(kept.remedy)}"
+            )
+            for kept in report.sandboxes_kept
+        ]
     packs = counted(report.packs_unreadable, "pack")
     unreadable = f"{packs} cannot be read and stay: see `mulligan checkpoint verify`"
     messages = [unreadable] if report.packs_unreadable else []
-    return Answer(data=report, blocks=lines, messages=messages, warn=bool(messages))
+    messages += project.full_homes()
+    return Answer(data=report, blocks=lines, messages=messages, warn=bool(report.packs_unreadable))
 
 
 @command(group, "doctor", example="mulligan doctor")
@@ -65,40 +124,37 @@ def doctor(invocation: Invocation) -> Answer:
     from mulligan.errors import ProjectUnwell
 
     diagnosis = invocation.project().doctor()
-    lines = [
-        Line(
-            f"{'repaired' if f.repaired else 'wrong'}, {f.area}: {f.what}{f.remedy and f'; {in_commands(f.remedy)}'}"
-        )
+    said = Counter(
+        f"{'repaired' if f.repaired else 'wrong'}, {f.area}: {f.what}{f.remedy and f'; {in_commands(f.remedy)}'}"
         for f in diagnosis.findings
-    ]
+    )
+    lines = [Line(text if count == 1 else f"{text} ({count} times)") for text, count in said.items()]
     lines += [Line(f"waiting: {in_commands(text)}") for text in diagnosis.waiting]
-    lines += [Line(f"left alone: {text}") for text in diagnosis.left_alone]
+    lines += [Line(f"left alone: {in_commands(text)}") for text in diagnosis.left_alone]
+    lines += [Line(f"this system: {text}") for text in diagnosis.system]
     left = sum(not finding.repaired for finding in diagnosis.findings)
     lines.append(Line("all is well" if not left else f"left wrong: {left}", title=True))
     return Answer(data=diagnosis, blocks=lines, error=ProjectUnwell(count=left) if left else None)
 
 
-@command(group, "undo", example="mulligan undo --yes", codes=(0, 1, 2, 3, 130))
-@click.argument("plan", default="latest", metavar="[PLAN_ID]")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-def undo(invocation: Invocation, plan: str, yes: bool) -> Answer:
-    """Roll a plan back to the state before its last completed step; the newest plan unless named.
-
-    A step that failed or was cut off, and whose changes are still there, goes first. Again: one step further back. The
-    current state is kept in a pre_rollback checkpoint. A plan that was applied is taken back with `plan unapply`.
-    """
-    from mulligan.cli.answers.rollback_answer import rollback_answer
-
-    project = invocation.project()
-    preview = project.undo(plan, dry_run=True)
-    plan_id, checkpoint = preview.plan_id, preview.rollback_summary.checkpoint
-    if not yes:
-        invocation.show(rollback_answer(preview))
-        look = f"`mulligan plan rollback --dry-run {plan_id} {checkpoint}` shows what it would do"
-        invocation.confirm("Undo?", otherwise=f"{look}; repeat the command with --yes")
-    # What was shown is what is done, whatever happened to the plan meanwhile.
-    done = rollback_answer(invocation.trusting(project, lambda: project.rollback(plan_id, checkpoint)))
-    return done if yes else done.without_tables()
+@command(group, "help", example="mulligan help plan apply", codes=(0, 2))
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@click.pass_context
+def show_help(context: click.Context, _invocation: Invocation, words: tuple[str, ...]) -> Answer:
+    """Show the help of a command, as its option --help does; without one, of the program."""
+    about = context.find_root()
+    for word in words:
+        if not isinstance(about.command, click.Group):
+            raise UsageWrong(
+                reason=f"`{about.command_path}` has no command {word!r}",
+                hint=f"see `{about.command_path} --help`",
+            )
+        name, found, _ = about.command.resolve_command(about, [word])
+        assert found is not None, "an unknown one is refused"
+        about = click.Context(found, info_name=name, parent=about)
+    text = about.get_help()
+    lines = [Line(line) for line in text.split("\n")]
+    return Answer(data={"command": about.command_path, "help": text}, blocks=lines, paged=True)
 
 
 @command(group, "completion", example="mulligan completion bash", codes=(0, 2))

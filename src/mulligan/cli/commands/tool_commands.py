@@ -24,7 +24,7 @@ def group() -> None:
 
 @command(group, "list", example="mulligan tool list")
 def list_tools(invocation: Invocation) -> Answer:
-    """List the tools that plans can use: built in, of .mulligan/tools.py, and of installed packages.
+    """List the tools that plans can use: built in, of the project's tools.py, and of installed packages.
 
     A tools.py that is not trusted is named, and not loaded.
     """
@@ -52,7 +52,7 @@ def show(invocation: Invocation, tool: str) -> Answer:
 @command(group, "trust", example="mulligan tool trust")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def trust(invocation: Invocation, yes: bool) -> Answer:
-    """Say that the project's .mulligan/tools.py may run, with the content it has now.
+    """Say that the project's tools.py may run, with the content it has now.
 
     Shows which content that is before anything of it runs. Once the content changes, mulligan asks again.
     """

@@ -2,26 +2,39 @@
 
 BASH = r"""
 _mulligan_completion() {
-    local line=${COMP_LINE:0:COMP_POINT} word=${COMP_WORDS[COMP_CWORD]} lead= files= kind value about
-    # Bash takes the word apart at = and :, and replaces only what comes after the last of them.
-    [[ $word == [=:] ]] && word=
-    [[ ${line%"$word"} == *[=:] ]] && lead=${line%"$word"} && lead=${lead##*[[:space:]]}
+    local line=${COMP_LINE:0:COMP_POINT} word=${COMP_WORDS[COMP_CWORD]} lead= files= kind value about index
+    # Bash takes the word apart at =, : and @, and replaces only what comes after the last of them.
+    [[ $word == [=:@] ]] && word=
+    [[ ${line%"$word"} == *[=:@] ]] && lead=${line%"$word"} && lead=${lead##*[[:space:]]}
     COMPREPLY=()
     while IFS=$'\t' read -r kind value about; do
         case $kind in
             file) files=-f ;;
             dir) files=-d ;;
             program) files=-c ;;
+            command)  # a word of the command that `run` is given: that command's own completion knows it
+                files=-f
+                for index in _comp_command_offset _command_offset; do
+                    declare -F "$index" >/dev/null && about=$index
+                done
+                [[ $about ]] || continue
+                for ((index = 1; index < COMP_CWORD; index++)); do
+                    [[ ${COMP_WORDS[index]} == -- ]] && ((index++)) && break
+                    [[ ${COMP_WORDS[index]} == "$value" ]] && break
+                done
+                "$about" "$index"
+                return ;;
             plain)
-                [[ $value == *= ]] && compopt -o nospace
+                [[ $value == *[=@] ]] && compopt -o nospace
                 COMPREPLY+=("${value#"$lead"}") ;;
         esac
     done < <(_MULLIGAN_COMPLETE=bash _MULLIGAN_LINE=$line "$1" 2>/dev/null)
     if [[ $files ]]; then
-        compopt -o filenames
+        # Readline quotes names of files, which would turn the `tune@` of a plan into `tune\\@`.
+        ((${#COMPREPLY[@]})) || compopt -o filenames
         while IFS= read -r value; do
             [[ $files != -c || -d $value ]] || type -P -- "$value" >/dev/null || continue  # no alias, no builtin
-            [[ ${value##*/} != .mulligan || ${word##*/} == .* ]] || continue
+            [[ ${value##*/} != .@(mulligan|git) || ${word##*/} == .* ]] || continue
             COMPREPLY+=("$value")
         done < <(compgen $files -- "$word" | sort -u)  # a program may be in several folders
     elif [[ $word != [\"\']* ]]; then
@@ -49,7 +62,7 @@ _mulligan_completion() {
             program)
                 [[ $PREFIX == */* ]] && _files || _command_names -e ;;
             plain)
-                if [[ $value == *= ]]; then begun+=("$value")
+                if [[ $value == *[=@] ]]; then begun+=("$value")
                 else described+=("${value//:/\\:}${line:+:$line}"); fi ;;
         esac
     done

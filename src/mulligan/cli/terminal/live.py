@@ -7,30 +7,33 @@ time, and finished ones scroll away above them. A clock of its own redraws it, s
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from mulligan.api.document import harmless_lines
 from mulligan.cli.answers.answer import Span
+from mulligan.cli.answers.event_text import moment_of, number_of
 from mulligan.cli.terminal import glyphs
+from mulligan.cli.terminal.folds import folded_spans
 from mulligan.cli.terminal.screen import Screen
 from mulligan.cli.terminal.times import lasting, running
+from mulligan.domain.plans.decision import DecisionType
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.inert_text import Inert
 from mulligan.domain.text.plural import counted
+from mulligan.domain.views.status_view import titled
 
 _PATIENCE = 0.5  # seconds: shorter work needs no area, and what is counted for less no progress
 _PACE = 0.1  # seconds: more often nobody can read what changes
 _LINES = re.compile(rb"[^\n]*\n|[^\n]+")
 _ENOUGH = 1 << 16  # bytes: so much output does not wait for its turn
-# Types that get a line of their own. All others come while all goes well: each is shown until the next, and the
-# log has them all.
-_NOTABLE = (
-    CheckpointType.ON_ERROR, CheckpointType.MANUAL, CheckpointType.PRE_ROLLBACK, CheckpointType.PRE_APPLY,
-)  # fmt: skip
+# Types that get a line of their own. All others come while all goes well: the line of a step has the number of the one
+# before it, and the log has them all.
+_NOTABLE = (CheckpointType.ON_ERROR, CheckpointType.MANUAL, CheckpointType.PRE_RESTORE)
+_NAME_WIDTH = 24  # columns of a step's name, so that what follows is below each other
 
 
 class AsItIs:
@@ -58,6 +61,9 @@ class _Doing(Struct, kw_only=True):
     index: int = 0
     step: str | None = None
     since: float = 0.0
+    group: tuple[int, str] | None = None  # the newest one: how many steps were complete, and its number
+    exit_status: int = 0  # of the step's command: one that is interactive fails no step
+    way_back: str = ""  # the number of the group from before the step
     printed: AsItIs | Inert
     titled: bool = False  # the step's name is above its output
     begun_line: bytes = b""  # of a child: output that is not a whole line yet
@@ -81,9 +87,14 @@ class Live:
         screen: Screen,
         printed: Callable[[], AsItIs | Inert],
         monotonic: Callable[[], float],
+        verbose: bool = False,
     ) -> None:
-        """On a terminal with an area for what goes on; what each plan's tools print goes through a `printed`."""
+        """On a terminal with an area for what goes on; what each plan's tools print goes through a `printed`.
+
+        A line for each step; with `verbose` also one for its start, and for each checkpoint.
+        """
         self._screen = screen
+        self._verbose = verbose
         self._printed = printed
         self._terminal = screen.terminal
         self._monotonic = monotonic
@@ -105,11 +116,11 @@ class Live:
             self._begin()
             self._counted = None
             doing = self._doing(event.plan_id)
-            lines = list(_terminal_lines(event) if self._terminal else _plain_lines(event))
             if event.type in (EventType.STEP_DONE, EventType.STEP_FAILED, EventType.PLAN_STATE):
                 self._finish_output(doing)
+            way_back = doing.way_back
             self._note(event, doing)
-            for line in lines:
+            for line in self._folded(self._lines(event, doing, way_back)):
                 self._line(doing, line)
             if not self._terminal:  # there what belongs together comes at once, when the clock ticks
                 self._flush()
@@ -120,9 +131,9 @@ class Live:
             self._begin()
             self._counted = None
             doing = self._doing(plan_id)
-            if self._terminal and doing.step is not None and not doing.titled:
+            if doing.step is not None and not doing.titled:
                 doing.titled = True
-                self._line(doing, (Span(f"{glyphs.RUNS} ", "yellow"), Span(doing.step, "bold")))
+                self._line(doing, self._begun_line(doing.step))
             # Line by line, so that the colours of one end with it; whose the next one is has a colour of its own.
             pieces = [data] if doing.name is None else _LINES.findall(data)
             for piece in pieces:
@@ -151,7 +162,13 @@ class Live:
             self._flush()
 
     def close(self) -> None:
-        """Leave the terminal as it was, until something happens again."""
+        """Leave the terminal as it was, and forget which steps run."""
+        self.pause()
+        with self._lock:
+            self._plans.clear()
+
+    def pause(self) -> None:
+        """Leave the terminal as it was, until something happens again: a step of the user's has it meanwhile."""
         if self._ticking is not None:
             self._over.set()
             self._ticking.join()
@@ -163,7 +180,6 @@ class Live:
                 self._add(b"\n")
             self._begun = None  # no area
             self._flush()
-            self._plans.clear()
 
     # --- what goes on --------------------------------------------------------------------------------------
 
@@ -176,10 +192,15 @@ class Live:
         data = event.data
         match event.type:
             case EventType.STEP_STARTED:
-                doing.step, doing.since, doing.titled = str(data["step"]), self._monotonic(), False
-                doing.index = int(str(data.get("index", 0)))
+                doing.step, doing.since = titled(data["step"], data.get("about")), self._monotonic()
+                doing.index, doing.titled = int(str(data.get("index", 0))), self._verbose
+                doing.exit_status = 0
+                taken = doing.group is not None and doing.group[0] == doing.index
+                doing.way_back = doing.group[1] if doing.group is not None and taken else ""
             case EventType.STEP_DONE | EventType.STEP_FAILED:
                 doing.step = None
+            case EventType.TOOL_CALLED:
+                doing.exit_status = int(str(data.get("exit_status") or 0))
             case EventType.PLAN_STATE:
                 doing.step, doing.steps = None, int(str(data.get("steps", doing.steps)))
             case EventType.SUBPLAN_SPAWNED:
@@ -187,8 +208,48 @@ class Live:
                 self._plans[PlanId(str(data["plan_id"]))] = child
             case EventType.CHECKPOINT:
                 self._checkpoint = event
+                doing.group = int(str(data["step_index"])), number_of(event)
             case _:
                 pass
+
+    def _folded(self, lines: Iterable[Sequence[Span]]) -> Iterator[Sequence[Span]]:
+        """Break lines between words where the terminal is too narrow for them."""
+        for line in lines:
+            yield from folded_spans(line, self._screen.room) if self._terminal else (line,)
+
+    def _lines(self, event: Event, doing: _Doing, way_back: str) -> Iterator[Sequence[Span]]:
+        """Return the lines for an event; that of a step ends with the number of the checkpoint from before it."""
+        data = event.data
+        match event.type:
+            case EventType.STEP_STARTED if self._verbose:
+                yield self._begun_line(titled(data["step"], data.get("about")))
+            case EventType.STEP_DONE:
+                word = f"exit {doing.exit_status}" if doing.exit_status else "ok"
+                yield self._step_line(event, word, lasting(int(str(data["duration_ms"]))), way_back)
+            case EventType.STEP_FAILED:
+                yield self._step_line(event, "failed", "", way_back)
+                yield from _lines_of(str(data["error"]), "red")
+            case EventType.CHECKPOINT:
+                if self._verbose or data["label"] or data["checkpoint_type"] in _NOTABLE:
+                    sign = f"{glyphs.CHECKPOINT} " if self._terminal else ""
+                    yield Span(f"    {sign}", "cyan"), Span(_checkpoint(event), "dim")
+            case _:
+                yield from _other_lines(event)
+
+    def _begun_line(self, step: str) -> Sequence[Span]:
+        return Span(f"{glyphs.RUNS} ", "yellow") if self._terminal else Span("> "), Span(step, "bold")
+
+    def _step_line(self, event: Event, status: str, took: str, way_back: str) -> Sequence[Span]:
+        failed = status == "failed"
+        mark = Span(f"{glyphs.FAILED if failed else glyphs.DONE} ", "red" if failed else "green")
+        number = int(str(event.data.get("index", 0))) + 1
+        rest = f"  {status:<6}  {took:>6}  {way_back}".rstrip()
+        return (
+            mark if self._terminal else Span(""),
+            Span(f"{number:>3} "),
+            Span(f"{titled(event.data['step'], event.data.get('about')):<{_NAME_WIDTH}}", "bold"),
+            Span(rest, "red" if failed else "dim"),
+        )
 
     def _rows(self, parent: PlanId | None, indent: str) -> Iterator[tuple[Span, ...]]:
         """The steps that run, those of child plans below."""
@@ -217,7 +278,8 @@ class Live:
         count = self._counted
         if count is not None and now - count.since >= _PATIENCE:
             of = f" of {count.total:,}" if count.total is not None else ""
-            rows.append((Span(f"  {count.done:,}{of} {count.what}"),))
+            number = f"{count.done:,}{of} " if count.done or of else ""  # a wait counts nothing
+            rows.append((Span(f"  {number}{count.what}"),))
         return rows
 
     # --- writing -------------------------------------------------------------------------------------------
@@ -281,44 +343,12 @@ class Live:
             self._above, self._area, self._written = b"", area, self._monotonic()
 
 
-def _plain_lines(event: Event) -> Iterator[tuple[Span, ...]]:
-    """Return the line for an event, where every event is a line."""
-    data = event.data
-    match event.type:
-        case EventType.STEP_STARTED:
-            yield (Span(f"> {data['step']}"),)
-        case EventType.STEP_FAILED:
-            yield from _lines_of(f"! {data['step']}: {data['error']}", "")
-        case EventType.CHECKPOINT:
-            yield (Span(f"  {_checkpoint(event)}"),)
-        case _:
-            yield from _other_lines(event)
-
-
-def _terminal_lines(event: Event) -> Iterator[tuple[Span, ...]]:
-    """Return the lines that scroll away above the area: finished steps and other events."""
-    data = event.data
-    match event.type:
-        case EventType.STEP_STARTED:
-            return
-        case EventType.STEP_DONE:
-            took = lasting(int(str(data["duration_ms"])))
-            yield Span(f"{glyphs.DONE} ", "green"), Span(str(data["step"]), "bold"), Span(f"  {took}", "dim")
-        case EventType.STEP_FAILED:
-            first, *more = str(data["error"]).split("\n")
-            yield Span(f"{glyphs.FAILED} ", "red"), Span(str(data["step"]), "bold"), Span(f": {first}", "red")
-            yield from ((Span(line, "red"),) for line in more)
-        case EventType.CHECKPOINT:
-            if data["label"] or data["checkpoint_type"] in _NOTABLE:
-                yield Span(f"  {glyphs.CHECKPOINT} ", "cyan"), Span(_checkpoint(event), "dim")
-        case _:
-            yield from _other_lines(event)
-
-
 def _other_lines(event: Event) -> Iterator[tuple[Span, ...]]:
     data = event.data
     match event.type:
-        case EventType.DECISION:
+        case EventType.DECISION if (
+            data.get("by") != DecisionType.USER_INTERVENTION
+        ):  # that is what was typed just now
             yield from _lines_of(f"  decision: {data['question']} {data['chosen']}", "magenta")
         case EventType.SUBPLAN_MERGED:
             yield (Span(f"  merged {data['name']}: {counted(int(str(data['paths'])), 'path')}"),)
@@ -335,5 +365,4 @@ def _lines_of(text: str, style: str) -> Iterator[tuple[Span, ...]]:
 
 
 def _checkpoint(event: Event) -> str:
-    label = f" {event.data['label']!r}" if event.data["label"] else ""
-    return f"checkpoint {event.data['checkpoint_id']} {event.data['checkpoint_type']}{label}"
+    return f"{number_of(event)} {moment_of(event)}"

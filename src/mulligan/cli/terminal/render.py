@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from mulligan.api.document import document, harmless, harmless_lines, text_with_times
 from mulligan.cli.answers.answer import (
@@ -18,12 +17,15 @@ from mulligan.cli.answers.answer import (
     Drawing,
     Format,
     Line,
+    Output,
     Patch,
     Row,
     Span,
     Table,
 )
+from mulligan.cli.answers.plain_words import in_words
 from mulligan.cli.command_words import in_commands
+from mulligan.cli.terminal.folds import breaks, folded
 from mulligan.cli.terminal.glyphs import has_signs, plain_signs
 from mulligan.cli.terminal.tables import table_text
 from mulligan.cli.terminal.times import local_time
@@ -33,7 +35,10 @@ from mulligan.errors import StepFailed
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from mulligan.cli.short_names import ShortNames
     from mulligan.errors import MulliganError
+
+Pager: TypeAlias = Callable[[bytes], bool]  # shows a text; returns False where it did not
 
 _NARROW = 20  # columns: with less room the terminal breaks lines itself
 _MANY = 1000  # rows; rich measures and breaks every one, which of ten thousand takes seconds
@@ -41,33 +46,69 @@ _MANY = 1000  # rows; rich measures and breaks every one, which of ten thousand 
 _PATCH_STYLES = {"header": "bold", "hunk": "cyan", "added": "green", "removed": "red"}
 
 
-def render(answer: Answer, command: str, format: Format, started: datetime, took: timedelta) -> None:
-    """Write the answer to stdout; for people, errors and messages go to stderr."""
+def render(
+    answer: Answer,
+    command: str,
+    format: Format,
+    started: datetime,
+    took: timedelta,
+    names: ShortNames,
+    pager: Pager | None,
+) -> None:
+    """Write the answer to stdout; for people, errors, messages and what is beside stdout go to stderr."""
     if format.is_document:
         made = document(answer, command, started, took, in_commands)
         write(sys.stdout, _as_yaml(made) if format is Format.YAML else json.dumps(made, indent=2) + "\n")
         return
-    draw_blocks(answer, format)
+    draw_blocks(answer, format, names, pager if answer.paged else None)
     for message in answer.messages:
-        write(sys.stderr, f"note: {harmless(in_commands(message))}\n")
+        say(f"note: {harmless(in_words(names.text(message)))}")
     if answer.error is not None:
-        write(sys.stderr, f"error: {harmless_lines(_told(answer.error))}\n")
+        say(f"error: {harmless_lines(in_words(names.text(_told(answer.error))))}")
         if answer.error.next_step:
-            write(sys.stderr, f"hint: {harmless(in_commands(answer.error.next_step))}\n")
+            say(f"hint: {harmless(in_words(names.text(answer.error.next_step)))}")
 
 
-def draw_blocks(answer: Answer, format: Format) -> None:
-    """Write what people see of an answer to stdout."""
-    if format is not Format.RICH or (answer.blocks and isinstance(answer.blocks[0], Document)):
-        for block in answer.blocks:
-            write(sys.stdout, _plain(block))
-    elif answer.blocks:
+def say(text: str) -> None:
+    """Write to stderr; on a terminal in lines that are broken between words."""
+    lines = text.split("\n")
+    if sys.stderr.isatty():
+        from shutil import get_terminal_size  # here: only a terminal has a size
+
+        room = max(_NARROW, get_terminal_size().columns)
+        lines = [folded_line for line in lines for folded_line in folded(line, room)]
+    write(sys.stderr, "".join(f"{line}\n" for line in lines))
+
+
+def draw_blocks(answer: Answer, format: Format, names: ShortNames, pager: Pager | None = None) -> None:
+    """Write what people see of an answer to stdout, where it is long through a pager, or beside it."""
+    stream = sys.stderr if answer.aside else sys.stdout
+    names.know(answer.names)
+    blocks = names.blocks(answer.blocks)
+    if blocks and isinstance(blocks[0], Output):
+        for block in blocks:
+            if isinstance(block, Output):
+                _replay(block)
+    elif format is not Format.RICH or (blocks and isinstance(blocks[0], Document)):
+        for block in blocks:
+            write(stream, _plain(block, stream))
+    elif blocks:
         from rich.console import Console
 
-        console = Console(highlight=False, soft_wrap=True)
+        console = Console(highlight=False, soft_wrap=True, stderr=answer.aside)
         with console.capture() as drawn:
-            _draw(console, answer.blocks)
-        write(sys.stdout, drawn.get())
+            _draw(console, blocks, stream)
+        data = drawn.get().encode(_encoding(stream), "backslashreplace")
+        if pager is None or answer.aside or not pager(data):
+            write(stream, data)
+
+
+def _replay(output: Output) -> None:
+    from mulligan.domain.text.inert_text import Inert  # here: few answers repeat what programs printed
+
+    for stream, data in ((sys.stdout, output.stdout), (sys.stderr, output.stderr)):
+        inert = Inert(_encoding(stream))
+        write(stream, inert.piece(data) + inert.rest() if stream.isatty() else data)
 
 
 def _told(error: MulliganError) -> str:
@@ -88,28 +129,36 @@ def _encoding(stream: TextIO) -> str:
     return stream.encoding or "utf-8"
 
 
-def _plain(block: Block) -> str | bytes:
+def _plain(block: Block, stream: TextIO) -> str | bytes:
     match block:
         case Document():
             return block.data
-        case Patch() if not sys.stdout.isatty():
+        case Output():
+            return block.stdout
+        case Patch() if not stream.isatty():
             return block.data
         case Patch():  # the content of files must not control the terminal
             return "".join(f"{harmless(line)}\n" for line, _ in styled_lines(block.data))
         case Drawing():
-            return "".join(f"{_signs(_text(row.lead))}{harmless(_text(row.words))}\n" for row in block.rows)
+            rows = ((_signs(_text(row.lead), stream), harmless(_text(row.words))) for row in block.rows)
+            return "".join(f"{lead}{words}\n" for lead, words in rows)
         case Line():
-            return harmless(block.text) + "\n"
+            return f"{_line_text(block)}\n"
         case Table():
-            return "".join(table_text(block, width=None, encoding=_encoding(sys.stdout)))
+            return "".join(table_text(block, width=None, encoding=_encoding(stream)))
+
+
+def _line_text(line: Line) -> str:
+    text = harmless(line.text)
+    return text if has_signs(sys.stdout.encoding, os.environ) else text.replace("…", "...")
 
 
 def _text(spans: Sequence[Span]) -> str:
     return "".join(span.text for span in spans)
 
 
-def _signs(drawn: str) -> str:
-    return drawn if has_signs(sys.stdout.encoding, os.environ) else plain_signs(drawn)
+def _signs(drawn: str, stream: TextIO) -> str:
+    return drawn if has_signs(stream.encoding, os.environ) else plain_signs(drawn)
 
 
 def styled_lines(patch: bytes) -> Iterator[tuple[str, str]]:
@@ -120,7 +169,7 @@ def styled_lines(patch: bytes) -> Iterator[tuple[str, str]]:
         yield line.text.expandtabs(8), _PATCH_STYLES.get(line.kind.value, "")
 
 
-def _draw(console: Console, blocks: Sequence[Block]) -> None:
+def _draw(console: Console, blocks: Sequence[Block], stream: TextIO) -> None:
     from rich.text import Text
 
     for block in blocks:
@@ -128,47 +177,34 @@ def _draw(console: Console, blocks: Sequence[Block]) -> None:
             case Patch():
                 for line, style in styled_lines(block.data):
                     console.print(Text(harmless(line), style=style))
-                _draw(console, block.summary)
+                _draw(console, block.summary, stream)
             case Line():
-                console.print(Text(harmless(block.text), style="bold" if block.title else ""))
+                for line in folded(_line_text(block), max(_NARROW, console.width)):
+                    console.print(Text(line, style="bold" if block.title else ""))
             case Drawing() if len(block.rows) > _MANY:
-                console.out(_plain(block), end="", highlight=False)
+                console.out(_plain(block, stream), end="", highlight=False)
             case Drawing():
-                _draw_rows(console, block.rows)
+                _draw_rows(console, block.rows, stream)
             case Table():
-                header, rows = table_text(block, width=console.width, encoding=_encoding(sys.stdout))
+                header, rows = table_text(block, width=console.width, encoding=_encoding(stream))
                 console.print(Text(header, style="bold"), end="")
                 console.out(rows, end="", highlight=False)
-            case Document():
+            case Document() | Output():
                 pass  # is written, never drawn
 
 
-def _draw_rows(console: Console, rows: Sequence[Row]) -> None:
+def _draw_rows(console: Console, rows: Sequence[Row], stream: TextIO) -> None:
     """Rows in colours; words that find no room go on below, beside the lines that lead on."""
     from rich.text import Text
 
     for row in rows:
-        lead = Text.assemble(*((_signs(s.text), s.style) for s in row.lead))
-        rest = Text(_signs(row.rest), "dim")
+        lead = Text.assemble(*((_signs(s.text, stream), s.style) for s in row.lead))
+        rest = Text(_signs(row.rest, stream), "dim")
         words = Text.assemble(*((harmless(s.text), s.style) for s in row.words))
         room = max(_NARROW, console.width - max(lead.cell_len, rest.cell_len))
-        for number, line in enumerate(words.divide(_breaks(words.plain, room))):
+        for number, line in enumerate(words.divide(breaks(words.plain, room))):
             line.rstrip()
             console.print(Text.assemble(rest if number else lead, line))
-
-
-def _breaks(text: str, room: int) -> Iterator[int]:
-    """Return where to break a line; never inside a word, which could be an id to be copied."""
-    from rich.cells import cell_len
-
-    used = 0
-    for word in re.finditer(r"\s*\S+", text):
-        width = cell_len(word.group())
-        if used and used + width > room:
-            begun = word.end() - len(word.group().lstrip())
-            yield begun
-            width, used = cell_len(text[begun : word.end()]), 0
-        used += width
 
 
 def write(stream: TextIO, text: str | bytes) -> None:

@@ -18,6 +18,9 @@ class Silent(Unobserved):
     def close(self) -> None:
         """Nothing to clean up."""
 
+    def pause(self) -> None:
+        """Nothing is drawn."""
+
 
 class Deferred:
     """Loads and makes what shows progress when there is some: most commands only answer."""
@@ -50,3 +53,8 @@ class Deferred:
         """Leave the terminal as it was."""
         if self._made is not None:
             self._made.close()
+
+    def pause(self) -> None:
+        """Leave the terminal to a step, and go on when something happens."""
+        if self._made is not None:
+            self._made.pause()

@@ -1,10 +1,10 @@
 """Tables as text: in columns, and folded between cells where the terminal is too narrow for a row."""
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 
 from mulligan.api.document import harmless
 from mulligan.cli.answers.answer import Table
+from mulligan.cli.terminal.folds import columns
 
 _GAP = "  "
 _CUT = "..."
@@ -20,7 +20,7 @@ def table_text(table: Table, *, width: int | None, encoding: str) -> tuple[str, 
     cells = [[_spelled(cell, encoding) for cell in row] for row in (table.columns, *table.rows)]
     if table.shortened is not None and width is not None:
         _shorten(cells, table.columns.index(table.shortened), width)
-    widths = [_width([_columns(row[i]) for row in cells], width) for i in range(len(table.columns))]
+    widths = [_width([columns(row[i]) for row in cells], width) for i in range(len(table.columns))]
     if width is not None:
         widths[-1] = _last_width(cells, widths, width)
     header, *rows = ["".join(_lines(row, widths, width)) for row in cells]
@@ -29,18 +29,18 @@ def table_text(table: Table, *, width: int | None, encoding: str) -> tuple[str, 
 
 def _shorten(cells: Sequence[list[str]], column: int, width: int) -> None:
     """Cut the cells of a column to the remaining width, unless that is too little to distinguish them."""
-    others = [max(_columns(row[i]) for row in cells) for i in range(len(cells[0])) if i != column]
+    others = [max(columns(row[i]) for row in cells) for i in range(len(cells[0])) if i != column]
     room = width - sum(others) - len(_GAP) * len(others)
     if room < _NARROWEST:
         return
     for row in cells:
-        if _columns(row[column]) > room:
+        if columns(row[column]) > room:
             row[column] = _begun(row[column], room - len(_CUT)) + _CUT
 
 
 def _begun(text: str, room: int) -> str:
     """As much of a text as there is room for."""
-    while _columns(text) > room:
+    while columns(text) > room:
         text = text[:-1]
     return text.rstrip()
 
@@ -56,7 +56,7 @@ def _last_width(cells: Sequence[Sequence[str]], widths: Sequence[int], room: int
     """Return the width of the last column: if most of its cells fit beside the others, only the rest go below."""
     *before, wanted = widths
     left = room - sum(before) - len(_GAP) * len(before)
-    fitting = [taken for row in cells if (taken := _columns(row[-1])) <= left]
+    fitting = [taken for row in cells if (taken := columns(row[-1])) <= left]
     return max(fitting) if 2 * len(fitting) > len(cells) else wanted
 
 
@@ -64,7 +64,7 @@ def _lines(row: Sequence[str], widths: Sequence[int], width: int | None) -> Iter
     """A row as lines, most often one."""
     line, used = "", 0
     for cell, wanted in zip(row, widths, strict=True):
-        taken = _columns(cell)
+        taken = columns(cell)
         room = max(wanted, taken)
         if used and width is not None and used + len(_GAP) + room > width:
             if line.strip():
@@ -82,12 +82,3 @@ def _spelled(text: str, encoding: str) -> str:
     """The text as it will be written, so that what the locale does not have is counted as it is spelled."""
     shown = harmless(text)
     return shown if shown.isascii() else shown.encode(encoding, "backslashreplace").decode(encoding)
-
-
-def _columns(text: str) -> int:
-    """Return the terminal columns of a text: some characters take two, combining marks none."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
-    )

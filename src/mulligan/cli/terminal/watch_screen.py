@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from mulligan.api.document import harmless, harmless_lines
 from mulligan.cli.answers.answer import Answer, Format, Line, Span
 from mulligan.cli.answers.event_text import told
+from mulligan.cli.answers.plain_words import moment, state_words
 from mulligan.cli.answers.status_answer import status_answer
 from mulligan.cli.terminal import glyphs
 from mulligan.cli.terminal.render import lead_nowhere
-from mulligan.cli.terminal.screen import Screen, can_draw, width
+from mulligan.cli.terminal.screen import Screen, can_draw
 from mulligan.cli.terminal.times import ago, clock_time, lasting, running
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.step import StepStatus
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mulligan.api.project import Project
     from mulligan.api.results import PlanProgress
     from mulligan.cli.invocation import Invocation
+    from mulligan.cli.short_names import ShortNames
     from mulligan.domain.plans.event import Event
     from mulligan.domain.plans.step import StepRecord
     from mulligan.domain.text.ids import PlanId
@@ -52,11 +54,11 @@ def watched(invocation: Invocation, project: Project, plan: str) -> Answer:
         elif invocation.format.is_document:
             deque(looks, maxlen=0)  # only its end is reported
         else:
-            _in_lines(project, looks)
+            _in_lines(project, looks, invocation.names)
     except KeyboardInterrupt:
         left = _left(project.progress(plan_id))
         if invocation.format.is_document:
-            raise Interrupted(hint=f"{left}; `mulligan plan status` shows its state") from None
+            raise Interrupted(hint=f"{left}; `mulligan status` shows its state") from None
         return Answer(data=None, blocks=[Line(f"no longer watched; {left}")], exit_code=130)
     except BrokenPipeError:
         lead_nowhere(sys.stdout)  # as `mulligan … | head` ends
@@ -68,7 +70,7 @@ def _left(look: PlanProgress) -> str:
     """Describe what happens to a plan that is no longer watched."""
     if look.worked_on or look.is_over:
         return "the plan goes on" if look.worked_on else "the plan has ended"
-    return f"nobody works on the plan: `mulligan plan execute {look.plan_id}` runs it"
+    return f"nobody works on the plan: `mulligan plan execute {look.handle}` runs it"
 
 
 def _looks(project: Project, plan_id: PlanId) -> Iterator[PlanProgress]:
@@ -90,7 +92,7 @@ def _on_a_screen(looks: Iterator[PlanProgress]) -> None:
     drawn: list[tuple[Span, ...]] = []
     try:
         for look in looks:
-            rows = frame(look, datetime.now(UTC), lines=screen.size.lines - 1, columns=screen.room)
+            rows = frame(look, datetime.now(UTC), lines=screen.size.lines - 1)
             if rows != drawn:
                 drawn = rows  # before it is: Ctrl-C may come in between
                 screen.update(b"", drawn)
@@ -101,22 +103,19 @@ def _on_a_screen(looks: Iterator[PlanProgress]) -> None:
     screen.update(b"", ())
 
 
-def frame(look: PlanProgress, now: datetime, *, lines: int, columns: int) -> list[tuple[Span, ...]]:
+def frame(look: PlanProgress, now: datetime, *, lines: int) -> list[tuple[Span, ...]]:
     """Return the lines that a screen of that size shows of a plan; with many steps, those around the running one."""
     attempt = f", attempt {look.attempt}" if look.attempt > 1 else ""
-    state = f" is {look.phase}/{look.state}{attempt}"
+    state = f": {state_words(look.phase, look.state)}{attempt}"
     counts = f"{look.steps_done} of {len(look.steps)} steps done, last changed {ago(look.updated_at, now)}"
     if not look.worked_on:
         counts += "; nobody works on it yet"
-    title = (Span(f"plan {look.name}", "bold"), Span(state))
-    id = Span(f"  {look.plan_id}", "dim")  # never cut, so that it can be copied
-    titles = [(*title, id)] if width((*title, id)) <= columns else [title, (id,)]
-    head = [*titles, (Span(counts, "dim"),)]
+    head = [(Span(look.handle, "bold"), Span(state)), (Span(counts, "dim"),)]
     children = [row for child in look.children for row in _child_rows(child, now, "    ")]
     checkpoints = [
         (
             Span(f"  {glyphs.CHECKPOINT} ", "cyan"),
-            Span(f"{c.checkpoint_id} {c.checkpoint_type}{f' {c.label!r}' if c.label else ''}"),
+            Span(f"@{c.number} {moment(c.checkpoint_type, c.step_index, c.label)}"),
             Span(f"  {ago(c.created_at, now)}", "dim"),
         )
         for c in look.checkpoints
@@ -161,7 +160,7 @@ def _step_row(step: StepRecord, look: PlanProgress, now: datetime) -> tuple[Span
 def _child_rows(child: PlanProgress, now: datetime, indent: str) -> Iterator[tuple[Span, ...]]:
     """A child plan in one row, and those below it."""
     step = child.running
-    doing = f"  {child.phase}/{child.state}"
+    doing = f"  {state_words(child.phase, child.state)}"
     if step is not None and child.running_since is not None:
         doing = f"  {step.name}  {running((now - child.running_since).total_seconds())}"
     mark, style = _MARKS[
@@ -173,7 +172,7 @@ def _child_rows(child: PlanProgress, now: datetime, indent: str) -> Iterator[tup
         yield from _child_rows(below, now, indent + "  ")
 
 
-def _in_lines(project: Project, looks: Iterator[PlanProgress]) -> None:
+def _in_lines(project: Project, looks: Iterator[PlanProgress], names: ShortNames) -> None:
     """A line for each change, of the plan and its children, from now on."""
     seen: dict[PlanId, int] = {}
     before: PlanProgress | None = None
@@ -182,10 +181,11 @@ def _in_lines(project: Project, looks: Iterator[PlanProgress]) -> None:
             continue
         news = sorted(_news(project, look, "", seen), key=lambda each: each[0].created_at)
         if before is None:
-            print(harmless(f"plan {look.name} ({look.plan_id}) is {look.phase}/{look.state}"), flush=True)
+            print(harmless(f"{look.handle}: {state_words(look.phase, look.state)}"), flush=True)
         else:
             for event, whose in news:
-                print(harmless_lines(f"{clock_time(event.created_at)} {whose}{told(event)}"), flush=True)
+                text = names.text(told(event))
+                print(harmless_lines(f"{clock_time(event.created_at)} {whose}{text}"), flush=True)
         before = look
 
 

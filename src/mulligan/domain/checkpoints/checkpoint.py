@@ -20,6 +20,7 @@ class PlanState(Struct, frozen=True, kw_only=True):
     decisions: tuple[JsonObject, ...]  # contents of the live decisions, in order
     merged: tuple[str, ...] = ()  # child plans of the step that runs next whose results are in the files
     steps: tuple[str, ...] = ()  # of a session: the steps that were complete, in order
+    taken: tuple[str, ...] = ()  # steps that failed or were cut off, and whose changes count all the same
 
     def to_json(self) -> JsonObject:
         """The state as the document that is kept and hashed."""
@@ -33,6 +34,8 @@ class PlanState(Struct, frozen=True, kw_only=True):
             document["merged"] = list(self.merged)
         if self.steps:
             document["steps"] = list(self.steps)
+        if self.taken:
+            document["taken"] = list(self.taken)
         return document
 
 
@@ -55,6 +58,13 @@ class Reason(Struct, frozen=True, kw_only=True):
     between_steps: bool  # resume and retries may go back to it
     decision_id: DecisionId | None
     metadata: JsonObject  # reason, tool, phase, and what the caller added
+
+    @property
+    def is_of_sandboxes(self) -> bool:
+        """Return whether the group holds the sandboxes of its plan, and not the real resources behind copies."""
+        if self.type in (CheckpointType.PRE_RESTORE, CheckpointType.POST_RESTORE):
+            return self.metadata.get("place") != "real"
+        return self.type is not CheckpointType.PRE_APPLY
 
 
 class Checkpoint(Struct, frozen=True, kw_only=True):

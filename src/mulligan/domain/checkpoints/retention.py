@@ -1,10 +1,15 @@
 """Retention: which groups of a plan stay, and why."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from mulligan.domain.text.ids import GroupId
+
+UNFINISHED = "an unfinished operation depends on it"
+CURRENT = "the plan is at it"
+TURNABLE = "a redo or an unapply needs it"
+UNDOABLE = "an undo needs it"  # a user may delete it by name all the same
 
 
 class Kept(Struct, frozen=True, kw_only=True):
@@ -32,12 +37,12 @@ class GroupSummary(Struct, frozen=True, kw_only=True):
 
 
 def plan_retention(
-    groups: Sequence[GroupSummary], *, limit: int, needed: frozenset[GroupId]
+    groups: Sequence[GroupSummary], *, limit: int, needed: Mapping[GroupId, str]
 ) -> RetentionPlan:
     """Divide a plan's groups, oldest first, into those to keep (with the reason) and to prune.
 
-    `needed` are the groups that an unfinished operation depends on. Groups that must stay do so even when they
-    exceed the limit: it bounds waste and never costs a way back.
+    `needed` are the groups that something depends on, each with the reason. Groups that must stay do so even when they
+    exceed the limit: it bounds waste and never costs a way back, nor another group its label.
     """
     always = reasons_to_stay(groups, needed=needed)
     reluctant = {g.group_id: "labelled" for g in groups if g.labelled}
@@ -50,8 +55,13 @@ def plan_retention(
         return (group.group_id in reluctant, not group.superseded)
 
     excess = max(0, len(groups) - limit)
-    candidates = sorted((g for g in groups if g.group_id not in always), key=cost)  # stable: oldest first
-    pruned = {g.group_id for g in candidates[:excess]}
+    outstanding = reasons_to_stay(groups, needed={})
+    in_order = sorted((g for g in groups if g.group_id not in outstanding), key=cost)  # stable: oldest first
+    # What is needed costs no label: as many of the reluctant go as would without it.
+    labels = sum(g.group_id in reluctant for g in in_order[:excess])
+    willing = [g for g in in_order if g.group_id not in reluctant and g.group_id not in always][:excess]
+    unwilling = [g for g in in_order if g.group_id in reluctant and g.group_id not in always]
+    pruned = {g.group_id for g in (*willing, *unwilling[: min(labels, excess - len(willing))])}
     return RetentionPlan(
         keep=tuple(
             Kept(
@@ -65,8 +75,8 @@ def plan_retention(
     )
 
 
-def reasons_to_stay(groups: Sequence[GroupSummary], *, needed: frozenset[GroupId]) -> dict[GroupId, str]:
-    """The groups of a plan, given oldest first, that must stay whatever the limit, each with the reason."""
+def reasons_to_stay(groups: Sequence[GroupSummary], *, needed: Mapping[GroupId, str]) -> dict[GroupId, str]:
+    """Return the groups of a plan, given oldest first, that must stay whatever the limit, each with the reason."""
     reasons: dict[GroupId, str] = {}
     if groups:
         reasons[groups[0].group_id] = "the first"
@@ -76,5 +86,5 @@ def reasons_to_stay(groups: Sequence[GroupSummary], *, needed: frozenset[GroupId
         reasons.setdefault(resting_place.group_id, "the newest live one between two steps")
     for group in groups:
         if group.group_id in needed:
-            reasons.setdefault(group.group_id, "an unfinished operation depends on it")
+            reasons.setdefault(group.group_id, needed[group.group_id])
     return reasons

@@ -19,6 +19,7 @@ class PathChange(Struct, frozen=True):
 
     path: str  # relative to the sandbox; bytes that are not UTF-8 as surrogates, like os.fsdecode
     action: ChangeAction
+    about: str = ""  # of a part of a git directory: what moves where
 
 
 class Unheld(Struct, frozen=True):
@@ -35,6 +36,7 @@ class Capture(Struct, frozen=True, kw_only=True):
     size_bytes: int  # added to the store by this capture
     files: int
     unheld: tuple[Unheld, ...]
+    busy: tuple[str, ...] = ()  # paths that never held still: held as they were read last, or missing
 
 
 class Survey(Struct, frozen=True, kw_only=True):

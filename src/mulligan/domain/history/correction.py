@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.domain.history.lines import NEVER, Line, is_live, live_segments
-from mulligan.domain.plans.decision import Choice, Decision, DecisionType
+from mulligan.domain.plans.decision import Choice, Decision, DecisionType, Question
 from mulligan.domain.plans.interpolation import output_of
 from mulligan.domain.plans.plan import PlanDefinition
 from mulligan.domain.plans.step import ChildPlan, MergeStrategy, Step, SubplanMode, Subplans
@@ -121,18 +121,18 @@ def child_of(step: Step) -> ChildPlan | None:
     return step.action.plans[0] if step.appended and isinstance(step.action, Subplans) else None
 
 
-def with_appended(mended: PlanDefinition, recorded: PlanDefinition) -> PlanDefinition:
-    """Return an edited plan with the steps that corrections had added, each behind as many of the plan's own as before.
+def with_appended(corrected: PlanDefinition, recorded: PlanDefinition) -> PlanDefinition:
+    """Return an edited plan with the steps that were added later, each behind as many of the plan's own as before.
 
     No plan file has those steps.
     """
-    steps, own = list(mended.steps), 0
+    steps, own = list(corrected.steps), 0
     for index, step in enumerate(recorded.steps):
-        if step.appended:
-            steps.insert(min(own, len(mended.steps)) + index - own, step)
+        if step.appended or step.added is not None:
+            steps.insert(min(own, len(corrected.steps)) + index - own, step)
         else:
             own += 1
-    return replace(mended, steps=tuple(steps))
+    return replace(corrected, steps=tuple(steps))
 
 
 def line_that_tells(
@@ -166,10 +166,13 @@ def choosing(definition: PlanDefinition, step_name: str, chosen: str, guidance: 
     What was chosen before becomes an alternative, and the guidance the reason.
     """
     for index, step in enumerate(definition.steps):
-        if step.name == step_name and isinstance(step.action, Choice):
+        if step.name == step_name and isinstance(step.action, Choice | Question):
             before = step.action
-            others = dict.fromkeys(o for o in (before.chosen, *before.alternatives) if o != chosen)
-            choice = replace(before, chosen=chosen, alternatives=tuple(others), rationale=guidance)
+            known = (
+                (before.chosen, *before.alternatives) if isinstance(before, Choice) else before.alternatives
+            )
+            others = tuple(dict.fromkeys(other for other in known if other != chosen))
+            choice = Choice(question=before.question, chosen=chosen, alternatives=others, rationale=guidance)
             steps = (*definition.steps[:index], replace(step, action=choice), *definition.steps[index + 1 :])
             return replace(definition, steps=steps)
     return None

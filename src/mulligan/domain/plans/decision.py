@@ -25,6 +25,22 @@ class Choice(Struct, frozen=True, kw_only=True):
     rationale: str | None
 
 
+class Question(Struct, frozen=True, kw_only=True):
+    """A choice that waits for a person."""
+
+    question: str
+    alternatives: tuple[str, ...] = ()  # the answer is one of them; empty: any text is
+
+    def answered(self, chosen: str, rationale: str | None) -> Choice:
+        """Return the choice that an answer makes."""
+        others = tuple(other for other in self.alternatives if other != chosen)
+        return Choice(question=self.question, chosen=chosen, alternatives=others, rationale=rationale)
+
+    def to_json(self) -> JsonObject:
+        """The same as a document."""
+        return {"question": self.question, "alternatives": list(self.alternatives)}
+
+
 class Decision(Struct, frozen=True, kw_only=True):
     """A recorded choice. Decisions form a tree: those of one step hang on its first, which opened the matter."""
 

@@ -15,6 +15,7 @@ class EventType(StrEnum):
     PLAN_CREATED = "plan_created"
     PLAN_STATE = "plan_state"
     PLAN_MENDED = "plan_mended"  # it goes on with another plan file
+    STEP_ADDED = "step_added"  # a user continues the finished plan with it
     STEP_STARTED = "step_started"
     STEP_DONE = "step_done"
     STEP_FAILED = "step_failed"
@@ -31,6 +32,8 @@ class EventType(StrEnum):
     RETURNED = "returned"  # the return after a failed step
     APPLIED = "applied"  # the result is in the real resources
     UNAPPLIED = "unapplied"  # it was taken out of them
+    PATHS_RESTORED = "paths_restored"  # single paths came back from a checkpoint
+    FORGOTTEN = "forgotten"  # paths were purged from its checkpoints
     LOG = "log"  # a tool's own words
     MESSAGE = "message"  # something the user must know
 

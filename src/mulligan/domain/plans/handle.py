@@ -34,9 +34,16 @@ def plain_word(name: str) -> str:
     return word or _UNNAMED
 
 
+def _word_for(name: str, parent: str | None) -> str:
+    word = plain_word(name)
+    if parent is None and word.isdecimal():  # digits alone name an entry of the timeline
+        return f"{_UNNAMED}-{word}"[:_LONGEST]
+    return word
+
+
 def handles_for(name: str, parent: str | None) -> Iterator[str]:
     """Yield the handles that a plan of this name may have, best first."""
-    word = plain_word(name)
+    word = _word_for(name, parent)
     if parent is not None:
         yield f"{parent}.{word}"
     elif word not in _TAKEN and not is_id(word):
@@ -54,7 +61,7 @@ def free_handle(name: str, parent: str | None, taken: Container[str]) -> str:
 
 def numbered_handles(name: str, parent: str | None) -> tuple[str, str]:
     """Return two texts: all numbered handles for a name are from the first on and before the second."""
-    word = plain_word(name)
+    word = _word_for(name, parent)
     short = word[: _LONGEST - _LONGEST_SUFFIX]
     stem = short if parent is None else f"{parent}.{short}"
     return (f"{stem}-", f"{stem}.") if short == word else (stem, f"{stem}~")
@@ -66,6 +73,11 @@ def group_reference(word: str) -> GroupReference | None:
     if found is None or not int(found["number"]):
         return None
     return GroupReference(found["plan"], int(found["number"]))
+
+
+def entry_reference(word: str) -> int | None:
+    """Read a word as the number of an entry of the timeline, if it is one: `3`, and never `@3`."""
+    return int(word) if re.fullmatch(r"[1-9][0-9]{0,8}", word) else None
 
 
 def member_number(word: str, kind: str) -> tuple[str, int] | None:

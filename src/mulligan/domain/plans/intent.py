@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from mulligan.domain.history.correction import Correction
-from mulligan.domain.plans.plan import PlanDefinition, PlanFailure, State
+from mulligan.domain.plans.plan import Phase, PlanDefinition, PlanFailure, State
 from mulligan.domain.text.ids import GroupId, IntentId, PlanId
 
 
@@ -19,6 +19,8 @@ class IntentKind(StrEnum):
     RETURN = "return"  # the return after a failed step
     APPLY = "apply"
     UNAPPLY = "unapply"
+    RESTORE = "restore"  # single paths from a checkpoint
+    UNDO = "undo"  # of an entry of the timeline in real resources, or its redo
     CORRECTION = "correction"  # a return, and what a correction adds to it
 
 
@@ -33,9 +35,11 @@ class SandboxWork(_Work, frozen=True, kw_only=True, tag="sandbox"):
 
 
 class RealWork(_Work, frozen=True, kw_only=True):
-    """A change of real resources, by an apply or by an unapply."""
+    """A change of real resources, by an apply, an unapply or a restore of paths."""
 
     locations: tuple[str, ...]  # absolute paths
+    undoes: int | None = None  # the entry of the timeline that it takes back
+    redoes: int | None = None  # the entry that it brings back
 
 
 class ApplyWork(RealWork, frozen=True, kw_only=True, tag="apply"):
@@ -44,6 +48,12 @@ class ApplyWork(RealWork, frozen=True, kw_only=True, tag="apply"):
 
 class UnapplyWork(RealWork, frozen=True, kw_only=True, tag="unapply"):
     """A change of real resources back to what they were before an apply."""
+
+
+class RestoreWork(RealWork, frozen=True, kw_only=True, tag="restore"):
+    """A change of single paths, of real resources or of the plan's sandboxes, to what a group holds."""
+
+    source: GroupId
 
 
 class ReturnWork(_Work, frozen=True, kw_only=True):
@@ -58,6 +68,11 @@ class ReturnWork(_Work, frozen=True, kw_only=True):
     spared_children: tuple[PlanId, ...] = ()  # that its step finds again, although they are to end
     way_back: bool = False  # whether a group keeps what was there before, or is about to be taken for that
     before: GroupId | None = None  # that group, once it is recorded
+    at_seq: int = 0  # the newest sequence number of the plan when it was recorded
+    phase: Phase = Phase.EXECUTE
+    undoes: int | None = None  # the entry of the timeline that it takes back
+    redoes: int | None = None  # the entry that it brings back
+    locations: tuple[str, ...] = ()  # absolute paths of what is brought back in place
 
 
 class RollbackWork(ReturnWork, frozen=True, kw_only=True, tag="rollback"):
@@ -78,7 +93,20 @@ class CorrectionWork(ReturnWork, frozen=True, kw_only=True, tag="correction"):
     correction: Correction
 
 
-Work: TypeAlias = SandboxWork | ApplyWork | UnapplyWork | RollbackWork | StepReturnWork | CorrectionWork
+class UndoWork(ReturnWork, frozen=True, kw_only=True, tag="undo"):
+    """A change of real resources that takes an entry of the timeline back, or brings it back."""
+
+
+Work: TypeAlias = (
+    SandboxWork
+    | ApplyWork
+    | UnapplyWork
+    | RestoreWork
+    | RollbackWork
+    | StepReturnWork
+    | CorrectionWork
+    | UndoWork
+)
 
 
 class Intent(Struct, frozen=True, kw_only=True):
@@ -96,6 +124,16 @@ class Intent(Struct, frozen=True, kw_only=True):
         return IntentKind(str(self.work.__struct_config__.tag))
 
     @property
+    def locations(self) -> tuple[str, ...]:
+        """The real resources that it changes, as absolute paths."""
+        return () if isinstance(self.work, SandboxWork) else self.work.locations
+
+    @property
     def target(self) -> GroupId | None:
         """The group that a return goes to; None: it is not a return."""
         return self.work.target if isinstance(self.work, ReturnWork) else None
+
+    @property
+    def needed(self) -> GroupId | None:
+        """The group that must stay until the work is done."""
+        return self.work.source if isinstance(self.work, RestoreWork) else self.target

@@ -22,6 +22,7 @@ _ALL_IN_ENVIRONMENT = 1024 * 1024  # bytes: the rest is for the user's own varia
 _SHORT = 200  # characters
 _PATH = 256  # bytes, more or less: of a file that holds a value
 _OUTPUT_NAME = re.compile(r"MULLIGAN_OUTPUT_\w+")
+PLAN_HANDLE = "MULLIGAN_PLAN"  # the variable with the handle of the plan that a process belongs to
 
 
 class ReferenceKind(Enum):

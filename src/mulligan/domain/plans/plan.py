@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.domain.checkpoints.checkpoint import PlanState
+from mulligan.domain.plans.decision import Question
 from mulligan.domain.plans.step import Step
 from mulligan.domain.resources.resource import Resource
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
@@ -61,6 +62,7 @@ class PlanDefinition(Struct, frozen=True, kw_only=True):
     rollback_policy: RollbackPolicy
     variables: Mapping[str, str]
     steps: tuple[Step, ...]
+    command: bool = False  # a command without a plan file: there is nothing but its steps to continue
     session: bool = False  # its steps are a program's own: in no file, and only that program has them
 
     def resource(self, name: str | None) -> Resource:
@@ -72,42 +74,84 @@ class PlanDefinition(Struct, frozen=True, kw_only=True):
 
 _E, _A = Phase.EXECUTE, Phase.APPLY
 _STOPPED = ((_E, State.QUEUED), (_E, State.ERRORED), (_E, State.CANCELLED))
+_FINISHED = ((_E, State.COMPLETE), (_A, State.APPLIED))  # the second one at once where all was done in place
 
 # Every legal change of phase and state. Whatever is not here is a bug or a guard that was left out.
 LEGAL: Mapping[tuple[Phase, State], tuple[tuple[Phase, State], ...]] = {
     (Phase.STRATEGIZE, State.COMPLETE): ((_E, State.QUEUED), (_E, State.CANCELLED)),
-    (_E, State.QUEUED): ((_E, State.PROCESSING), *_STOPPED),
+    (_E, State.QUEUED): ((_E, State.PROCESSING), *_STOPPED, *_FINISHED),
     (_E, State.PROCESSING): (
-        *((_E, State.COMPLETE), (_E, State.CONSTRAINED), (_E, State.PROCESSING)),
+        *((_E, State.CONSTRAINED), (_E, State.PROCESSING)),
         *_STOPPED,
+        *_FINISHED,
     ),
-    (_E, State.ERRORED): ((_E, State.PROCESSING), *_STOPPED),
-    (_E, State.CONSTRAINED): ((_E, State.PROCESSING), *_STOPPED),
-    (_E, State.COMPLETE): ((_E, State.QUEUED), (_E, State.CANCELLED), (_A, State.PROCESSING)),
+    (_E, State.ERRORED): ((_E, State.PROCESSING), *_STOPPED, *_FINISHED),
+    (_E, State.CONSTRAINED): ((_E, State.PROCESSING), *_STOPPED, *_FINISHED),
+    (_E, State.COMPLETE): (
+        *((_E, State.QUEUED), (_E, State.CANCELLED), (_A, State.PROCESSING)),
+        *((_E, State.PROCESSING), *_FINISHED),  # a session that goes on; a return to another complete state
+    ),
     (_A, State.PROCESSING): (
         (_A, State.APPLIED),
         (_A, State.CONSTRAINED),
         (_E, State.COMPLETE),
         (_E, State.CANCELLED),
     ),
-    (_A, State.CONSTRAINED): ((_A, State.PROCESSING), (_E, State.QUEUED), (_E, State.CANCELLED)),
-    (_A, State.APPLIED): ((_A, State.CANCELLED),),  # by unapply
-    (_A, State.CANCELLED): (),
+    (_A, State.CONSTRAINED): (
+        *((_A, State.PROCESSING), (_E, State.QUEUED), (_E, State.CANCELLED)),
+        *_FINISHED,
+    ),
+    # By unapply; what was done in place also goes back and forward, and is cancelled where a return cannot be finished.
+    (_A, State.APPLIED): ((_E, State.QUEUED), (_E, State.CANCELLED), *_FINISHED),
+    (_A, State.CANCELLED): (),  # recorded by earlier versions, whose unapply ended a plan
     (_E, State.CANCELLED): (),
 }
 
 
-class PlanFailure(Struct, frozen=True, kw_only=True):
+_UNFINISHED = (
+    (_E, State.QUEUED),
+    (_E, State.PROCESSING),
+    (_E, State.ERRORED),
+    (_E, State.CONSTRAINED),
+)
+_NOT_BEGUN = (Phase.STRATEGIZE, State.COMPLETE)
+_BACK = (*_UNFINISHED, (_E, State.COMPLETE), (_A, State.CONSTRAINED))
+# The states of a plan in which an act makes sense: to find the one that is meant, and to offer those that may be.
+SUITABLE: Mapping[str, tuple[tuple[Phase, State], ...]] = {
+    "accept": _UNFINISHED,
+    "answer": ((_E, State.CONSTRAINED),),
+    # Any plan that is not over: the newest is meant, and refused where it is not complete.
+    "extend": _BACK,
+    "apply": ((_E, State.COMPLETE), (_A, State.CONSTRAINED)),
+    "cancel": (_NOT_BEGUN, *_BACK, (_A, State.PROCESSING)),
+    "execute": (*_UNFINISHED, _NOT_BEGUN),
+    "resolve": ((_E, State.CONSTRAINED),),
+    "resume": (*_UNFINISHED, _NOT_BEGUN, (_A, State.PROCESSING)),
+    "rollback": _BACK,
+    "unapply": ((_A, State.APPLIED),),
+    "undo": _BACK,
+}
+
+
+class PlanFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The reason why a plan stopped."""
 
     message: str
     step: str | None
     tool: str | None
     checkpoint: str | None  # id of the checkpoint of what the step left behind
+    question: Question | None = None  # that someone has to answer
 
     def to_json(self) -> JsonObject:
         """The same as a document."""
-        return {"message": self.message, "step": self.step, "tool": self.tool, "checkpoint": self.checkpoint}
+        asked: JsonObject = {"question": self.question.to_json()} if self.question else {}
+        stopped: JsonObject = {
+            "message": self.message,
+            "step": self.step,
+            "tool": self.tool,
+            "checkpoint": self.checkpoint,
+        }
+        return stopped | asked
 
 
 class Conflict(Struct, frozen=True, kw_only=True):
@@ -142,6 +186,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     created_at: datetime
     updated_at: datetime
     conflicts: tuple[Conflict, ...] = ()  # that hold it up, while it is constrained
+    hidden: tuple[str, ...] = ()  # patterns of paths that are held, but neither applied nor shown
 
     @property
     def name(self) -> str:
@@ -169,6 +214,22 @@ class Plan(Struct, frozen=True, kw_only=True):
         return Advice("run on with ", NextStep("resume", plan=self.plan_id))
 
     @property
+    def question(self) -> Question | None:
+        """Return the question that the plan waits for someone to answer."""
+        return self.failure.question if self.failure and self.state is State.CONSTRAINED else None
+
+    @property
+    def waiting(self) -> JsonObject | None:
+        """Return what the plan waits for someone to do, as a document; None: nothing."""
+        if self.state is not State.CONSTRAINED:
+            return None
+        if self.question is not None:
+            step = self.failure.step if self.failure else None
+            return {"reason": "question", "step": step, **self.question.to_json()}
+        paths = [conflict.path for conflict in self.conflicts]
+        return {"reason": "conflicts", "paths": list[Json](paths)} if paths else None
+
+    @property
     def is_executed(self) -> bool:
         """Return whether no step is left to run."""
         return self.phase is Phase.APPLY or (self.phase, self.state) == (Phase.EXECUTE, State.COMPLETE)
@@ -180,8 +241,12 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class ResumedFrom(Struct, frozen=True, kw_only=True):
-    """The group from which a stopped plan resumed, and the group that keeps its state from before that."""
+    """The group from which a stopped plan resumed, and the group that keeps its state from before that.
+
+    Changes by others while the plan was at rest are not discarded: the group it resumed from holds them.
+    """
 
     checkpoint_id: CheckpointId
     step_index: int
     discarded: CheckpointId | None  # of the pre_rollback group; None: nothing was discarded
+    edited: tuple[str, ...] = ()  # paths that others changed while the plan was at rest; the group holds them

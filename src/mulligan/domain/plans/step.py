@@ -1,15 +1,19 @@
 """Steps: the units of a plan."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from mulligan.domain.plans.decision import Choice
+from mulligan.domain.plans.decision import Choice, Question
 from mulligan.domain.text.json_value import Json
+from mulligan.domain.text.names import LONGEST_NAME
+
+_UNNAMED = re.compile(r"step-[0-9]+")  # what plan files call steps without a name
+_LONGEST_ABOUT = 50  # characters
 
 
 class StepStatus(StrEnum):
@@ -72,7 +76,7 @@ class Milestone(Struct, frozen=True):
     """A step that does nothing but take its labelled checkpoint."""
 
 
-Action: TypeAlias = ToolUse | Choice | Subplans | Milestone
+Action: TypeAlias = ToolUse | Choice | Question | Subplans | Milestone
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -84,11 +88,43 @@ class Step(Struct, frozen=True, kw_only=True):
     timeout: float | None  # seconds
     retries: int  # extra tries, each from the state before the step
     appended: str | None = None  # the correction that added it; None: the plan's own
+    added: int | None = (
+        None  # sequence number at which a user added it to a finished plan; None: the plan's own
+    )
+    keep: bool = False  # whatever the exit status of its command, the plan keeps what it did and continues
+
+
+def about(step: Step) -> str | None:
+    """Describe a step that has no name of its own, in one short line: its command, question or path."""
+    if not _UNNAMED.fullmatch(step.name):
+        return None
+    match step.action:
+        case ToolUse(tool=tool, args=args):
+            words = args.get("argv")
+            line = " ".join(map(str, words)) if isinstance(words, list) else args.get("command")
+            text = str(line) if line else f"{tool} {args.get('path', '')}"
+        case Choice(question=question) | Question(question=question):
+            text = question
+        case Subplans(plans=plans):
+            text = f"child plans {', '.join(plan.name for plan in plans)}"
+        case Milestone():
+            text = f"checkpoint {step.label}" if step.label else ""
+    short = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return (short if len(short) <= _LONGEST_ABOUT else f"{short[: _LONGEST_ABOUT - 1].rstrip()}…") or None
+
+
+def question_step(question: str) -> Step:
+    """Return what a question of a session is recorded as, which it asks between its steps."""
+    name = " ".join(question.split())[:LONGEST_NAME].rstrip()
+    return Step(name=name, action=Milestone(), label=None, timeout=None, retries=0)
 
 
 def milliseconds(begun: datetime, ended: datetime) -> int:
     """Return how long something took; none where the clock was set back meanwhile."""
     return max(0, int((ended - begun).total_seconds() * 1000))
+
+
+_ENDED = (StepStatus.DONE, StepStatus.FAILED)
 
 
 class StepRecord(Struct, frozen=True, kw_only=True):
@@ -100,16 +136,35 @@ class StepRecord(Struct, frozen=True, kw_only=True):
     duration_ms: int | None
 
 
-def reset_steps(steps: Sequence[StepRecord], step_index: int, *, failed: bool) -> list[StepRecord]:
-    """The steps as they are when `step_index` of them are complete; one that failed stays visible as failed."""
-    reset: list[StepRecord] = []
-    for step in steps:
-        if step.index < step_index:
-            if step.status is not StepStatus.DONE:
-                reset.append(replace(step, status=StepStatus.DONE))
-        elif step.status is not StepStatus.PENDING and not (failed and step.status is StepStatus.FAILED):
-            reset.append(replace(step, status=StepStatus.PENDING, duration_ms=None))
-    return reset
+def steps_after_return(
+    names: Sequence[str],
+    step_index: int,
+    done: Container[str],
+    recorded: Sequence[StepRecord],
+    ends: Sequence[StepRecord],
+    *,
+    failed: bool,
+) -> list[StepRecord]:
+    """Return the steps of a plan that went to a group, where `step_index` is the next of them to run.
+
+    `done` are those that the group's state has a result of. `ends` says how steps ended before the group, as far as
+    that is not `recorded`. A step that failed stays visible as failed if the return is due to it.
+    """
+    known = {(s.index, s.name): s for s in (*recorded, *ends)}
+    present = {(s.index, s.name): s for s in recorded}
+    steps: list[StepRecord] = []
+    for index, name in enumerate(names):
+        ended, shown = known.get((index, name)), present.get((index, name))
+        step = StepRecord(index=index, name=name, status=StepStatus.PENDING, duration_ms=None)
+        if index < step_index and name in done:
+            took = ended.duration_ms if ended and ended.status is StepStatus.DONE else None
+            step = StepRecord(index=index, name=name, status=StepStatus.DONE, duration_ms=took)
+        elif index < step_index and ended and ended.status in _ENDED:  # the plan was accepted without it
+            step = ended
+        elif failed and shown and shown.status is StepStatus.FAILED:
+            step = shown
+        steps.append(step)
+    return steps
 
 
 def steps_of_session(

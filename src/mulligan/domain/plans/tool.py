@@ -53,6 +53,7 @@ class ToolDeclaration(Struct, frozen=True, kw_only=True):
     idempotent: bool
     side_effects: tuple[str, ...]
     timeout: float | None  # seconds; a step's own timeout wins
+    at_real_path: bool = False  # whether its processes see sandboxes in the places of the real resources
     undoable: bool = False  # whether it has an `undo`, which takes back what a call did outside the sandboxes
 
     def argument(self, name: str) -> Argument | None:

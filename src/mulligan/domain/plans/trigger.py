@@ -23,6 +23,9 @@ class CheckpointType(StrEnum):
     MANUAL = "manual"
     PRE_ROLLBACK = "pre_rollback"
     PRE_APPLY = "pre_apply"
+    PRE_RESTORE = "pre_restore"
+    POST_RESTORE = "post_restore"  # of real resources alone: what an undo of the restore starts from
+    POST_UNDO = "post_undo"  # in place: the folder after an undo or redo, with what others changed since
 
     _value_: str
     fires: str  # at which moment; empty: it is not a trigger

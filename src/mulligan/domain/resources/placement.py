@@ -2,7 +2,9 @@
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
 
 from mulligan.domain.resources.resource import Resource
 
@@ -63,6 +65,11 @@ def lie_together(one: str, other: str) -> bool:
     return posixpath.commonpath([one, other]) in (one, other)
 
 
+def lies_in(path: str, folder: str) -> bool:
+    """Return whether an absolute path is a folder, or inside it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
 def path_inside(outer: Resource, inner: Resource) -> str:
     """Return the path of the inner resource, relative to the outer one."""
     return posixpath.relpath(inner.location, outer.location)
@@ -72,6 +79,39 @@ def left_out(outer: Resource, resources: Iterable[Resource]) -> frozenset[str]:
     """Return the files that a resource leaves to others inside it, relative to it."""
     inside = [r for r in resources if outer_of(r, [outer]) is outer]
     return frozenset(path for r in inside for path in r.type.traits.files_of(path_inside(outer, r)))
+
+
+class Part(Struct, frozen=True):
+    """The part of a path of the project folder that is in one resource."""
+
+    resource: Resource
+    path: str  # in the resource's tree; "." for all of it
+    shown: str  # the same, relative to the project folder
+
+
+def parts_of(path: str, resources: Sequence[Resource]) -> list[Part]:
+    """Return the part of each resource that a path leads into or holds; the path is relative to the project folder."""
+    found: list[Part] = []
+    for resource in resources:
+        location = resource.location
+        if resource.type.traits.is_file:
+            if path == location or _holds(path, location):
+                found.append(Part(resource, posixpath.basename(location), location))
+        elif path == location or _holds(path, location):
+            found.append(Part(resource, ".", location))
+        elif _holds(location, path):
+            inside = posixpath.relpath(path, location)
+            if inside not in left_out(resource, resources):
+                found.append(Part(resource, inside, path))
+    return found
+
+
+def path_shown(part: Part, inside: str) -> str:
+    """Return a path of a resource's tree relative to the project folder."""
+    location = part.resource.location
+    if part.resource.type.traits.is_file:
+        location = posixpath.dirname(location)
+    return posixpath.normpath(posixpath.join(location, inside))
 
 
 def folder_name(resource: str) -> str:

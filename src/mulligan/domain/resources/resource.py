@@ -1,6 +1,6 @@
 """Resources: the types of real things a plan works on, with their traits, and the private copies it gets of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -110,6 +110,13 @@ _TRAITS = {
 }
 
 
+def database_files(path: str) -> tuple[str, ...]:
+    """Return a path with those of the files that would belong to the same database, if it is one of them."""
+    traits = ResourceType.SQLITE.traits
+    ending = next((each for each in traits.sidecars if path.endswith(each)), "")
+    return traits.files_of(path.removesuffix(ending))
+
+
 def type_of_folder(contains: Callable[[str], bool]) -> ResourceType:
     """Return the type of a folder for which the user named none; `contains` looks for a name in it."""
     marked = (t for t in ResourceType if t.traits.marked_by and contains(t.traits.marked_by))
@@ -140,3 +147,13 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     excluded: tuple[str, ...]  # paths inside it, relative, that belong to other resources of the plan
     branch: str | None  # git-checkout only: what was checked out when the sandbox was made
     git_dir: str | None  # git-checkout only: the bare repository in which each checkpoint is a commit
+    patterns: tuple[str, ...] = ()  # of paths inside it, as in .gitignore, that belong to no checkpoint
+
+
+def is_in_place(resources: Sequence[Resource], sandboxes: Sequence[Sandbox]) -> bool:
+    """Return whether each of a plan's resources has a sandbox, and each sandbox is the real thing itself.
+
+    A plan whose copies went when it was applied has sandboxes for the others alone.
+    """
+    complete = bool(sandboxes) and len(sandboxes) >= len(resources)
+    return complete and all(sandbox.strategy is Strategy.IN_PLACE for sandbox in sandboxes)

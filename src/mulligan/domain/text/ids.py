@@ -1,6 +1,7 @@
 """Ids are ULIDs. A plan's sequence numbers define the order of events, never the ids."""
 
 import re
+from datetime import UTC, datetime
 from typing import NewType
 
 PlanId = NewType("PlanId", str)
@@ -20,6 +21,14 @@ RANDOM_BITS = 80  # of a ULID, below the milliseconds since 1970
 def ulid_text(value: int) -> str:
     """Write a ULID, 128 bits, as its 26 characters."""
     return "".join(_ALPHABET[value >> shift & 31] for shift in range(125, -1, -5))
+
+
+def time_of(ulid: str) -> datetime:
+    """Return when an id was made: its first ten characters count the milliseconds since 1970."""
+    milliseconds = 0
+    for character in ulid[:10]:
+        milliseconds = milliseconds << 5 | _ALPHABET.index(character)
+    return datetime.fromtimestamp(milliseconds // 1000, UTC)
 
 
 def is_id(word: str) -> bool:

@@ -25,6 +25,7 @@ _CONTROL = f"[{_CONTROLS}]"
 _SPEAKS = f"{_ESCAPES}|(?P<control>{_CONTROL})"
 _STAYS_IN_ITS_LINE = "\b\r"
 _COLOUR = r"(?:\x1b\[|\x9b)(?P<codes>[0-9;:]*)m"
+_WITHIN_A_LINE = r"(?:\x1b\[|\x9b)[0-9]{0,4}[CDGK`]"  # to move in a line and to erase it, as progress bars do
 _NONE, _CONCEALED = "0", "8"
 _MORE_COLOURS = {"38", "48", "58"}  # what follows them is a colour, not a code
 _LENGTHS = {"5": 2, "2": 4}
@@ -60,15 +61,17 @@ def without_escapes(text: str) -> str:
 
 
 class Inert:
-    """The output of a program for a terminal, piece by piece: it can set colours, and nothing else.
+    """The output of a program for a terminal, piece by piece: it can set colours, and if it may draw one line.
 
     Other sequences are left out, control characters that belong to none are spelled. A sequence that is cut in the
     middle is held back until the rest is there. Colours end with the piece and begin again with the next, so that
     what is written in between has none of them.
     """
 
-    def __init__(self, encoding: str) -> None:
+    def __init__(self, encoding: str, *, draws_a_line: bool = False) -> None:
+        """Let it move and erase within its line where nobody else writes into that."""
         self._encoding = encoding
+        self._draws_a_line = draws_a_line
         self._decoder = codecs.getincrementaldecoder(encoding)("backslashreplace")
         self._begun = ""
         self._colours: list[str] = []
@@ -106,7 +109,8 @@ class Inert:
             return control if control in _STAYS_IN_ITS_LINE else _spelled(control)
         colour = re.fullmatch(_COLOUR, found.group())
         if colour is None:
-            return ""
+            draws = self._draws_a_line and re.fullmatch(_WITHIN_A_LINE, found.group())
+            return "\x1b[" + found.group().lstrip("\x1b\x9b[") if draws else ""
         words, same = _code_words(colour["codes"]), f"\x1b[{colour['codes']}m"
         if _CONCEALED in words:
             return ""

@@ -24,7 +24,9 @@ def nearest_word(word: str, allowed: Iterable[str], *, at_least: float = 0.6) ->
 
     # Both cuts keep megabytes of nonsense from being compared letter by letter.
     by_folded = {candidate.casefold(): candidate for candidate in islice(allowed, _MOST_COMPARED)}
-    found = difflib.get_close_matches(word[:LONGEST_NAME].casefold(), by_folded, n=1, cutoff=at_least)
+    typed = word[:LONGEST_NAME].casefold()
+    swapped = [known for known in by_folded if sorted(known) == sorted(typed)]  # letters in another order
+    found = swapped or difflib.get_close_matches(typed, by_folded, n=1, cutoff=at_least)
     return by_folded[found[0]] if found else None
 
 

@@ -73,3 +73,4 @@ class Diff(Struct, frozen=True, kw_only=True):
     folders: tuple[FolderDiff, ...]
     patch: bytes  # as `git apply` takes it
     messages: tuple[str, ...]
+    hidden: int = 0  # files that differ too, and were left out because `sandbox.hide` matches them

@@ -24,6 +24,10 @@ class RealChange(Struct, frozen=True, kw_only=True):
     written: Snapshot
     group_id: GroupId | None  # the pre_apply group; None: the plan takes none
     commit: str | None  # git-checkout only
+    theirs: Snapshot | None = None  # of an apply: what the sandbox held; None: of an earlier version
+    moving: tuple[
+        str, ...
+    ] = ()  # of what `real` excludes: files that others kept writing, which the sandbox holds
 
 
 class Snapshots(Struct, frozen=True):

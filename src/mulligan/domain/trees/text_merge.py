@@ -62,6 +62,17 @@ def merge_texts(base: bytes, ours: bytes, theirs: bytes, markers: Labels | None)
     return TextMerge(text=b"".join(merged), overlaps=tuple(overlaps))
 
 
+def without_middle(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """Take lines out of a text that both sides only appended to, as logs are; None: they did something else.
+
+    The base is theirs with lines appended, and ours is the base with more of them: what was appended first goes.
+    """
+    whole_lines = all(text.endswith(b"\n") for text in (base, theirs) if text)
+    if whole_lines and base.startswith(theirs) and ours.startswith(base):
+        return theirs + ours[len(base) :]
+    return None
+
+
 def has_markers(text: bytes) -> bool:
     """Return whether a text has lines that begin like conflict markers."""
     starts = (b"<" * _MARK + b" ", b">" * _MARK + b" ")

@@ -1,6 +1,6 @@
 """Differences between two stored trees, path by path, and the parts that a patch cannot carry."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -67,6 +67,13 @@ class TreeEntry(Struct, frozen=True, kw_only=True):
         return b"100755" if self.mode & 0o100 else b"100644"
 
 
+class TreeItem(Struct, frozen=True):
+    """One path of a stored tree, with its entry."""
+
+    path: str  # relative to the tree; bytes that are not UTF-8 as surrogates
+    entry: TreeEntry
+
+
 class TreeDifference(Struct, frozen=True):
     """One path under which two trees have something else; None: there is nothing."""
 
@@ -78,6 +85,38 @@ class TreeDifference(Struct, frozen=True):
     def of_files(self) -> bool:
         """Return whether either side is a file or symlink."""
         return any(side is not None and not side.is_folder for side in (self.old, self.new))
+
+
+def path_and_around(path: str) -> Iterator[str]:
+    """Yield a path and the folders around it, the outermost first."""
+    names = path.split("/")
+    return ("/".join(names[:length]) for length in range(1, len(names) + 1))
+
+
+def hidden_by(patterns: Iterable[str]) -> Callable[[TreeDifference], bool]:
+    """Return the rule by which a difference is hidden: it is at a path, or in a folder, that the patterns match."""
+    from mulligan.domain.paths.path_patterns import (
+        PathPatterns,  # here: who reads trees seldom hides anything
+    )
+
+    matching = PathPatterns(patterns)
+
+    def is_hidden(difference: TreeDifference) -> bool:
+        entry = difference.new or difference.old
+        is_folder = entry is not None and entry.is_folder
+        return difference.path != "." and matching.match(difference.path, is_folder=is_folder)
+
+    return is_hidden if matching else lambda _: False
+
+
+def without_hidden(
+    differences: Sequence[TreeDifference], patterns: Iterable[str]
+) -> tuple[Sequence[TreeDifference], int]:
+    """Return the differences that are to be shown, and the number of files among the others."""
+    is_hidden = hidden_by(patterns)
+    shown = [difference for difference in differences if not is_hidden(difference)]
+    files = sum(difference.of_files for difference in differences)
+    return shown, files - sum(difference.of_files for difference in shown)
 
 
 def changed_by_others(

@@ -6,14 +6,14 @@ one. Whatever would lose a change of either side is a conflict, and leaves our t
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mulligan.domain.trees.text_merge import Labels
-from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference, TreeEntry
+from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference, TreeEntry, path_and_around
 
 _Value = TypeVar("_Value")
 
@@ -62,22 +62,31 @@ def merge_trees(
     renames: Renames,
     names: Labels,
     withhold: Callable[[str], bool],
+    is_hidden: Callable[[TreeDifference], bool],
 ) -> TreeMerge:
-    """Merge two differences from one base; changes of theirs for which `withhold` returns true are left out."""
-    taken = [d for d in theirs if not _only_filled(d)]
+    """Merge two differences from one base; changes of theirs that are to be withheld, or are hidden, are left out.
+
+    What is hidden does not keep a folder in which there is nothing else: it goes with the folder.
+    """
+    taken = [d for d in theirs if not _only_filled(d) and not is_hidden(d)]
     merging = _Merging(
         {d.path: d for d in ours if not _only_filled(d)},
         {d.path: d for d in taken if not withhold(d.path)},
         names,
     )
-    return merging.run(renames, [d for d in taken if withhold(d.path)])
+    return merging.run(renames, [d for d in taken if withhold(d.path)], is_hidden)
 
 
 def withheld(path: str, included: Iterable[str]) -> bool:
     """Return whether a change is in a git directory, where hooks are code, and was not asked for by name."""
     if not any(name.lower() == ".git" for name in path.split("/")):
         return False
-    return not any(
+    return not is_included(path, included)
+
+
+def is_included(path: str, included: Iterable[str]) -> bool:
+    """Return whether a path was asked for by name, with the folders that lead to it and all below it."""
+    return any(
         path == each or path.startswith(f"{each}/") or each.startswith(f"{path}/") for each in included
     )
 
@@ -106,7 +115,12 @@ class _Merging:
         self._conflicts: dict[str, PathConflict] = {}
         self._settled: set[str] = set()  # paths of theirs that need no further look
 
-    def run(self, renames: Renames, withheld: Sequence[TreeDifference]) -> TreeMerge:
+    def run(
+        self,
+        renames: Renames,
+        withheld: Sequence[TreeDifference],
+        is_hidden: Callable[[TreeDifference], bool],
+    ) -> TreeMerge:
         """Decide every path, then see to it that the result is a tree."""
         for old in sorted({*renames.ours, *renames.theirs}):
             if old in self._ours and old in self._theirs and old not in self._settled:
@@ -120,7 +134,7 @@ class _Merging:
             elif _plain(ours.new) != _plain(difference.new):
                 self._both(path, difference.old, ours.new, difference.new, None)
         self._check_shared()
-        self._keep_folders([d.path for d in withheld if d.old is not None])
+        self._keep_folders([d.path for d in withheld if d.old is not None], is_hidden)
         self._bring_folders_back()
         return TreeMerge(
             edits=self._edits,
@@ -215,10 +229,12 @@ class _Merging:
         entry = self._edits.get(path, ours.new if ours is not None else None)
         return None if entry is None else (entry.shared_with, entry.content, entry.mode, entry.attributes)
 
-    def _keep_folders(self, withheld: Sequence[str]) -> None:
+    def _keep_folders(self, withheld: Sequence[str], is_hidden: Callable[[TreeDifference], bool]) -> None:
         """Keep a folder while something of ours is to be in it."""
         staying = [
-            path for path, d in self._ours.items() if d.new is not None and self._edits.get(path, d.new)
+            path
+            for path, d in self._ours.items()
+            if d.new is not None and self._edits.get(path, d.new) and not is_hidden(d)
         ]
         for path in (*staying, *withheld):
             for folder in _around(path):
@@ -311,8 +327,6 @@ def _by_set(differences: Iterable[TreeDifference]) -> dict[bytes, list[str]]:
     return found
 
 
-def _around(path: str) -> Iterator[str]:
+def _around(path: str) -> list[str]:
     """The folders around a path, the outermost first."""
-    names = path.split("/")
-    for length in range(1, len(names)):
-        yield "/".join(names[:length])
+    return [*path_and_around(path)][:-1]

@@ -30,6 +30,7 @@ class Changes(Struct, frozen=True, kw_only=True):
     files: tuple[ShownFile, ...]
     folders: tuple[FolderDiff, ...]
     paths_left_out: int  # files and folders that differ too, and were not looked at
+    hidden: int  # files that differ too, and that the plan hides
     problem: str | None  # why this is not all: the store is damaged
     look: str  # how to see all of it
 

@@ -15,14 +15,15 @@ from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CallId, DecisionId, GroupId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.views.excerpt import Excerpt
-from mulligan.domain.views.timeline import lines_of_events
+from mulligan.domain.views.plan_history import lines_of_events
 
 # What ends the step before it, beside the next step: the plan moves as a whole.
 _BETWEEN_STEPS = (
     *(EventType.PLAN_CREATED, EventType.PLAN_STATE, EventType.PLAN_MENDED, EventType.ROLLBACK),
     *(EventType.CORRECTION, EventType.RETURNED, EventType.APPLIED, EventType.UNAPPLIED),
+    *(EventType.PATHS_RESTORED, EventType.FORGOTTEN),
 )
-_KEPT_BEFORE = (CheckpointType.PRE_ROLLBACK, CheckpointType.PRE_APPLY)
+_KEPT_BEFORE = (CheckpointType.PRE_ROLLBACK, CheckpointType.PRE_APPLY, CheckpointType.PRE_RESTORE)
 
 
 class ShownCall(Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from mulligan.domain.checkpoints.checkpoint import (
@@ -59,13 +60,18 @@ _COUNT_LIVE = f"{_COUNT} AND superseded = 0"
 _COUNT_LABELLED = f"{_COUNT_LIVE} AND label = ?"
 _IDS_OF_PLAN = "SELECT group_id FROM checkpoint_groups WHERE plan_id = ?"
 _LIVE = f"{_IDS_OF_PLAN} AND superseded = 0"
-_FIRST = f"{_LIVE} AND checkpoint_type <> 'pre_apply' ORDER BY seq LIMIT 1"
-_LATEST = f"{_LIVE} AND checkpoint_type NOT IN ('pre_apply', 'on_error') ORDER BY seq DESC LIMIT 1"
+_STATES = f"{_LIVE} AND checkpoint_type NOT IN ('pre_apply', 'pre_restore', 'post_restore')"
+_FIRST = f"{_STATES} ORDER BY seq LIMIT 1"
+_LATEST = f"{_STATES} AND checkpoint_type <> 'on_error' ORDER BY seq DESC LIMIT 1"
 _NUMBERED = f"{_IDS_OF_PLAN} AND number = ?"
-_BACK = f"{_LIVE} ORDER BY seq DESC LIMIT 1 OFFSET ?"
+_NEWEST_FIRST = """
+SELECT group_id, checkpoint_type, label, between_steps, decision_id, metadata_json FROM checkpoint_groups
+WHERE plan_id = ? AND superseded = 0 ORDER BY seq DESC
+"""
 _WORDS = {"first": _FIRST, "latest": _LATEST}
 _BETWEEN_STEPS = f"{_LIVE} AND between_steps = 1 ORDER BY seq DESC LIMIT 1"
 _BETWEEN_STEPS_BEFORE = f"{_LIVE} AND between_steps = 1 AND seq < ? ORDER BY seq DESC LIMIT 1"
+_BETWEEN_STEPS_UP_TO = f"{_LIVE} AND between_steps = 1 AND step_index < ? ORDER BY seq DESC LIMIT 1"
 _LAST_OF_ATTEMPT = f"{_IDS_OF_PLAN} AND attempt = ? ORDER BY seq DESC LIMIT 1"
 _LABELLED = f"{_LIVE} AND label = ? ORDER BY seq LIMIT 10"
 _LABELLED_ANYWHERE = """
@@ -84,6 +90,7 @@ SELECT group_id, group_id AS id FROM checkpoint_groups WHERE group_id LIKE ?
 UNION SELECT group_id, checkpoint_id AS id FROM checkpoints WHERE checkpoint_id LIKE ?
 ORDER BY id LIMIT 10
 """
+_HOLDING = "SELECT group_id FROM checkpoints WHERE checkpoint_id = ?"
 _SNAPSHOTS = "SELECT DISTINCT snapshot FROM checkpoints"
 _PARENT = "SELECT parent_group_id FROM checkpoint_groups WHERE group_id = ?"
 _REMOVE = "DELETE FROM checkpoint_groups WHERE group_id = ?"
@@ -119,6 +126,7 @@ class CheckpointRepository(RowRepository):
         repeated = {name: columns[name] for name in _REPEATED}
         for position, checkpoint in enumerate(group.checkpoints):
             own = _CHECKPOINT.columns(checkpoint)
+            own["filesystem_path"] = self._places.kept(checkpoint.filesystem_path)
             self._insert("checkpoints", {**repeated, **own, "position": position})
 
     def get(self, group_id: GroupId) -> CheckpointGroup:
@@ -127,6 +135,11 @@ class CheckpointRepository(RowRepository):
         if row is None:
             raise CheckpointNotFound(wanted=group_id)
         return self._group(row, self._db.rows(_CHECKPOINTS_OF, (group_id,)))
+
+    def holding(self, checkpoint_id: CheckpointId) -> CheckpointGroup | None:
+        """Return the group of a checkpoint; None: it was pruned."""
+        row = self._db.row(_HOLDING, (checkpoint_id,))
+        return self.get(GroupId(row["group_id"])) if row else None
 
     def resolve(self, word: str, plan_id: PlanId | None) -> FoundCheckpoint:
         """Return what a number, label, `first`, `latest`, id or unique prefix means: a group, or a checkpoint.
@@ -148,7 +161,7 @@ class CheckpointRepository(RowRepository):
                 wanted=word,
                 count="several checkpoint groups",
                 candidates=", ".join(sorted({id for _, id in matches})),
-                **({"hint": "several have that label: name one by its id"} if named else {}),
+                **({"hint": "several have that label: name one by its number"} if named else {}),
             )
         group = self.get(groups[0])
         only = matches[0][1] if len(matches) == 1 else None
@@ -169,8 +182,7 @@ class CheckpointRepository(RowRepository):
         groups = self._db.rows(_OUTLINES, (plan_id, limit))[::-1]
         members = self._members(plan_id, groups)
         return [
-            _OUTLINE.value(row, checkpoints=tuple(map(_CHECKPOINT.value, members[row["group_id"]])))
-            for row in groups
+            _OUTLINE.value(row, checkpoints=self._checkpoints(members[row["group_id"]])) for row in groups
         ]
 
     def _members(self, plan_id: PlanId, groups: Sequence[Row]) -> Mapping[str, Sequence[Row]]:
@@ -187,6 +199,10 @@ class CheckpointRepository(RowRepository):
     def newest_before(self, plan_id: PlanId, seq: int) -> CheckpointGroup | None:
         """Return the newest live group between two steps that was recorded before that sequence number."""
         return self._one(_BETWEEN_STEPS_BEFORE, plan_id, seq)
+
+    def nearest_before(self, plan_id: PlanId, step_index: int) -> CheckpointGroup | None:
+        """Return the newest live group between two steps with fewer steps complete."""
+        return self._one(_BETWEEN_STEPS_UP_TO, plan_id, step_index)
 
     def last_of_attempt(self, plan_id: PlanId, attempt: int) -> CheckpointGroup | None:
         """Return the newest group of an attempt, live or not; None: all of them were pruned."""
@@ -235,6 +251,15 @@ class CheckpointRepository(RowRepository):
         """Return the snapshots of all checkpoints of all plans, each once."""
         return [Snapshot.from_text(row["snapshot"]) for row in self._db.rows(_SNAPSHOTS)]
 
+    def rewrite(self, group: CheckpointGroup) -> None:
+        """Record other snapshots of a group's checkpoints, with its hash and metadata."""
+        shared = {name: _GROUP.columns(group)[name] for name in ("state_hash", "metadata_json")}
+        self._update("checkpoint_groups", shared, group_id=group.group_id)
+        for checkpoint in group.checkpoints:
+            own = _CHECKPOINT.columns(checkpoint)
+            changed = {name: own[name] for name in ("snapshot", "sandbox_ref")}
+            self._update("checkpoints", {**shared, **changed}, checkpoint_id=checkpoint.checkpoint_id)
+
     def rename(self, names: Mapping[CheckpointId, str]) -> None:
         """Record the names (`sandbox_ref`) that other programs know checkpoints by from now on."""
         for checkpoint_id, name in names.items():
@@ -254,13 +279,22 @@ class CheckpointRepository(RowRepository):
 
         if wanted.plan or plan_id is None:
             plan_id = PlanRepository(self._db).resolve(wanted.plan or "latest").plan_id
-        back = -wanted.number - 1
-        found = self._one(_NUMBERED, plan_id, wanted.number) if back < 0 else self._one(_BACK, plan_id, back)
+        if wanted.number > 0:
+            found = self._one(_NUMBERED, plan_id, wanted.number)
+        else:
+            found = self._counted_back(plan_id, -wanted.number)
         if found is None:
             all_of_it = NextStep("checkpoints.list", plan=plan_id, superseded=True)
             hint = Advice(all_of_it, " shows the checkpoints of the plan; a pruned one is gone")
             raise CheckpointNotFound(wanted=word, hint=hint)
         return found
+
+    def _counted_back(self, plan_id: PlanId, count: int) -> CheckpointGroup | None:
+        """Return the live group that many from the end, of those that hold the plan's sandboxes."""
+        rows = self._db.rows(_NEWEST_FIRST, (plan_id,))
+        ids = (row["group_id"] for row in rows if _REASON.value(row).is_of_sandboxes)
+        found = next(islice(ids, count - 1, None), None)
+        return self.get(found) if found else None
 
     def _named(self, word: str, plan_id: PlanId | None) -> Sequence[tuple[GroupId, str]]:
         """Return the live groups that a label means, or one of the words that mean another each time."""
@@ -299,7 +333,7 @@ class CheckpointRepository(RowRepository):
             return CheckpointNotFound(wanted=word, **({"hint": hint} | hint_of_other_kind(self._db, word)))
         ids = ", ".join(row["group_id"] for row in rows)
         return CheckpointNotFound(
-            wanted=word, hint=f"that label was left behind by a rollback: name it by its id, {ids}"
+            wanted=word, hint=f"that label was left behind by a rollback: name it by its number, {ids}"
         )
 
     def _why_none(self, plan_id: PlanId) -> Advice:
@@ -321,8 +355,12 @@ class CheckpointRepository(RowRepository):
         return _GROUP.value(
             row,
             state=state_from_text(self._db, PlanId(row["plan_id"]), row["state_json"]),
-            checkpoints=tuple(map(_CHECKPOINT.value, members)),
+            checkpoints=self._checkpoints(members),
         )
+
+    def _checkpoints(self, rows: Sequence[Row]) -> tuple[Checkpoint, ...]:
+        whole = self._places.whole
+        return tuple(_CHECKPOINT.value(row, filesystem_path=whole(row["filesystem_path"])) for row in rows)
 
 
 def _summary(row: Row) -> GroupSummary:

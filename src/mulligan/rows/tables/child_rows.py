@@ -45,6 +45,11 @@ class ChildRepository(RowRepository):
         """Record that the child has its sandboxes, or will never have any."""
         self._update("spawns", {"bases_json": None}, plan_id=plan_id)
 
+    def rewrite_bases(self, plan_id: PlanId, bases: Mapping[str, Snapshot]) -> None:
+        """Record other snapshots that the child's sandboxes are to be forked from."""
+        document = json_text({name: snapshot.to_text() for name, snapshot in bases.items()})
+        self._update("spawns", {"bases_json": document}, plan_id=plan_id)
+
     def bases(self) -> Sequence[Snapshot]:
         """Return the snapshots that children without sandboxes are to be forked from."""
         return [base for row in self._db.rows(_BASES) for base in _bases(row["bases_json"]).values()]

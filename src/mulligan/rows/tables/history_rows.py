@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from msgspec import convert, to_builtins
+from msgspec.structs import replace
 
 from mulligan.domain.history.lines import Line, Segment
 from mulligan.domain.plans.event import Event, EventType
-from mulligan.domain.plans.intent import Intent, IntentKind, Work
+from mulligan.domain.plans.intent import Intent, SandboxWork, Work
 from mulligan.domain.text.ids import GroupId, IntentId, PlanId
 from mulligan.rows.columns import ALL, OBJECT, TIME, Format, Layout, json_object, json_text, word
 from mulligan.rows.definition_document import definition_from_text, definition_to_text
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
 _LINE = Layout(Line)
 _LINES = "SELECT * FROM lines WHERE plan_id = ? ORDER BY line"
 # Each kind of row has its own column for when it was recorded; a call that never ended has no place.
-_TOLD_BY = (("checkpoint_groups", "seq"), ("decisions", "seq"), ("tool_calls", "done_seq"))
+_TOLD_BY = (
+    ("checkpoint_groups", "seq"),
+    ("decisions", "seq"),
+    ("tool_calls", "done_seq"),
+    ("entries", "seq"),
+)
 _SUPERSEDE = "UPDATE {table} SET superseded = 1 WHERE plan_id = ? AND superseded = 0"
 _REVIVE = "UPDATE {table} SET superseded = 0 WHERE plan_id = ? AND line = ? AND {seq} <= ?"
 _FOLLOW = """
@@ -70,7 +76,7 @@ class HistoryRepository(RowRepository):
         return [_LINE.value(row) for row in self._db.rows(_LINES, (plan_id,))]
 
     def make_live(self, plan_id: PlanId, segments: Sequence[Segment]) -> None:
-        """Make what lies on the segments live and all else of the plan superseded: groups, decisions, tool calls."""
+        """Make what lies on the segments live, and all else of the plan superseded: groups, decisions and so on."""
         for table, seq in _TOLD_BY:
             self._db.execute(_SUPERSEDE.format(table=table), (plan_id,))
             for segment in segments:
@@ -83,6 +89,11 @@ class HistoryRepository(RowRepository):
         for table in ("checkpoint_groups", "checkpoints"):
             self._update(table, {"superseded": 0}, group_id=group_id)
 
+    def leave_behind(self, group_id: GroupId) -> None:
+        """Make one group superseded: what it was taken for did not happen."""
+        for table in ("checkpoint_groups", "checkpoints"):
+            self._update(table, {"superseded": 1}, group_id=group_id)
+
     def rest_at(self, group_id: GroupId) -> None:
         """Make a group one that a run may start from, wherever it was taken: the one a rollback went to."""
         self._update("checkpoint_groups", {"between_steps": 1}, group_id=group_id)
@@ -93,13 +104,13 @@ class IntentRepository(RowRepository):
 
     def add(self, intent: Intent) -> None:
         """Record what is about to be done."""
-        work = {"kind": intent.kind, "data_json": _work_text(intent)}
+        work = {"kind": intent.kind, "data_json": self._work_text(intent)}
         seq = self._count(_LAST_INTENT) + 1
         self._insert("intents", {**_INTENT.columns(intent), **work, "seq": seq})
 
     def save(self, intent: Intent) -> None:
         """Record how far it is."""
-        self._update("intents", {"data_json": _work_text(intent)}, intent_id=intent.intent_id)
+        self._update("intents", {"data_json": self._work_text(intent)}, intent_id=intent.intent_id)
 
     def close(self, intent_id: IntentId) -> None:
         """Remove what is done."""
@@ -107,23 +118,30 @@ class IntentRepository(RowRepository):
 
     def list(self, plan_id: PlanId) -> Sequence[Intent]:
         """Return the open intents of a plan, oldest first."""
-        return [_intent(row) for row in self._db.rows(_INTENTS, (plan_id,))]
+        return [self._intent(row) for row in self._db.rows(_INTENTS, (plan_id,))]
 
-    def of_kinds(self, kinds: Collection[IntentKind]) -> Sequence[Intent]:
-        """Return the open intents of these kinds in any plan, oldest first."""
-        return [intent for intent in map(_intent, self._db.rows(_ALL_INTENTS)) if intent.kind in kinds]
+    def all(self) -> Sequence[Intent]:
+        """Return the open intents of all plans, oldest first."""
+        return [self._intent(row) for row in self._db.rows(_ALL_INTENTS)]
 
+    def of_real_resources(self) -> Sequence[Intent]:
+        """Return the open intents of any plan that change real resources, oldest first."""
+        return [intent for intent in self.all() if intent.locations]
 
-def _work_text(intent: Intent) -> str:
-    """Write the work without its tag, which has a column of its own."""
-    document = cast("JsonObject", to_builtins(intent.work))
-    del document["kind"]
-    return json_text(document)
+    def _work_text(self, intent: Intent) -> str:
+        """Write the work without its tag, which has a column of its own."""
+        work = intent.work
+        if not isinstance(work, SandboxWork):
+            work = replace(work, locations=tuple(map(self._places.kept, work.locations)))
+        document = cast("JsonObject", to_builtins(work))
+        del document["kind"]
+        return json_text(document)
 
-
-def _intent(row: Row) -> Intent:
-    work = convert({"kind": row["kind"], **json_object(row["data_json"])}, Work)
-    return _INTENT.value(row, work=work)
+    def _intent(self, row: Row) -> Intent:
+        work = convert({"kind": row["kind"], **json_object(row["data_json"])}, Work)
+        if not isinstance(work, SandboxWork):
+            work = replace(work, locations=tuple(map(self._places.whole, work.locations)))
+        return _INTENT.value(row, work=work)
 
 
 class EventRepository(RowRepository):

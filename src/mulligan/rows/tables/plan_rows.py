@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from mulligan.domain.plans.handle import free_handle, handles_for, numbered_handles
 from mulligan.domain.plans.plan import Conflict, Phase, Plan, PlanDefinition, PlanFailure, State
@@ -27,7 +27,7 @@ def _failure_text(failure: PlanFailure | None) -> str | None:
 
 
 def _failure(text: str | None) -> PlanFailure | None:
-    return PlanFailure(**json.loads(text)) if text is not None else None
+    return convert(json.loads(text), PlanFailure) if text is not None else None
 
 
 def _conflicts_text(conflicts: Sequence[Conflict]) -> str:
@@ -45,6 +45,7 @@ _PLAN = Layout(
     state=word(State),
     failure=Format(_failure_text, _failure, "_json"),
     messages=TEXTS,
+    hidden=TEXTS,
     conflicts=Format(_conflicts_text, _conflicts, "_json"),
     created_at=TIME,
     updated_at=TIME,
@@ -52,7 +53,7 @@ _PLAN = Layout(
 # What changes while a plan runs, beside its progress: neither the definition nor the fence.
 _CHANGING = (
     *("phase", "state", "attempt", "line", "current_group_id", "last_checkpoint_id"),
-    *("failure", "messages", "conflicts", "updated_at"),
+    *("failure", "messages", "conflicts", "hidden", "updated_at"),
 )
 _NO_STATE = "{}"
 _LAST_ORDINAL = "SELECT COALESCE(MAX(ordinal), 0) AS count FROM plans"
@@ -74,6 +75,29 @@ _BY_NAME = f"{_PLANS} WHERE name = ? ORDER BY ordinal LIMIT 10"
 _LATEST = f"{_PLANS} WHERE parent_plan_id IS NULL ORDER BY ordinal DESC LIMIT 1"
 _LIST = f"{_PLANS} ORDER BY ordinal DESC LIMIT ?"
 _LIST_IN_STATE = f"{_PLANS} WHERE state = ? ORDER BY ordinal DESC LIMIT ?"
+_NEWEST_APPLIED = """
+SELECT plan_id FROM plans WHERE phase = 'apply' AND state = 'applied'
+AND EXISTS (SELECT 1 FROM real_changes WHERE real_changes.plan_id = plans.plan_id AND act = 'apply')
+ORDER BY ordinal DESC LIMIT 1
+"""
+# Rows know that all steps of a finished plan changed nothing.
+IDLE = """
+state IN ('complete', 'applied') AND phase <> 'strategize'
+AND EXISTS (
+    SELECT 1 FROM entries AS e
+    WHERE e.plan_id = plans.plan_id AND e.superseded = 0 AND e.step_index IS NOT NULL
+) AND NOT EXISTS (
+    SELECT 1 FROM entries AS e
+    WHERE e.plan_id = plans.plan_id AND e.superseded = 0 AND e.step_index IS NOT NULL
+    AND (e.changed IS NULL OR e.changed <> 0)
+) AND NOT EXISTS (
+    SELECT 1 FROM checkpoints AS c
+    WHERE c.plan_id = plans.plan_id AND c.superseded = 0 AND c.parent_group_id IS NOT NULL AND c.modified <> 0
+)
+"""
+_LATEST_NOT_IDLE = (
+    f"SELECT plan_id FROM plans WHERE parent_plan_id IS NULL AND NOT ({IDLE}) ORDER BY ordinal DESC LIMIT 1"  # noqa: S608 - our own text
+)
 _COUNT = "SELECT COUNT(*) AS count FROM plans"
 _COUNT_IN_STATE = "SELECT COUNT(*) AS count FROM plans WHERE state = ?"
 _COUNT_CHILDREN = """
@@ -84,7 +108,34 @@ _COUNTERS = "SELECT seq, groups FROM plans WHERE plan_id = ?"
 _HANDLE = "SELECT handle FROM plans WHERE plan_id = ?"
 _HANDLES_BETWEEN = "SELECT handle FROM plans WHERE handle >= ? AND handle < ? AND handle <> ''"
 _RAISE_FENCE = "UPDATE plans SET fence = fence + 1 WHERE plan_id = ? RETURNING fence AS number"
-_NAMES = "SELECT DISTINCT name FROM plans ORDER BY name LIMIT 1000"
+_HANDLES = "SELECT handle FROM plans ORDER BY ordinal DESC LIMIT 500"
+
+
+_KINDS_OF_INTENTS = "SELECT kind FROM intents WHERE plan_id = ?"
+# The tables with rows of a plan: each before those that it refers to.
+OWNED = (
+    *(
+        "checkpoints",
+        "corrections",
+        "checkpoint_groups",
+        "decisions",
+        "tool_calls",
+        "steps",
+        "lines",
+        "outputs",
+    ),
+    *(
+        "intents",
+        "events",
+        "sandboxes",
+        "definitions",
+        "earlier_definitions",
+        "real_changes",
+        "entries",
+        "spawns",
+        "plans",
+    ),
+)
 
 
 class Counters(Struct):
@@ -173,22 +224,37 @@ class PlanRepository(RowRepository):
             )
         return self._plan(rows[0])
 
-    def newest_in(self, states: Sequence[tuple[Phase, State]]) -> PlanId | None:
-        """Return the newest plan in one of these states that is not a child; None: there is none."""
+    def newest_that_changed(self) -> PlanId | None:
+        """Return the newest plan that is not a child, nor finished without any change; None: there is none."""
+        row = self._db.row(_LATEST_NOT_IDLE)
+        return PlanId(row["plan_id"]) if row else None
+
+    def newest_in(self, states: Sequence[tuple[Phase, State]], *, idle: bool = True) -> PlanId | None:
+        """Return the newest plan in one of these states that is not a child; None: there is none.
+
+        Without `idle`, plans that finished without any change are left out.
+        """
         wanted = " OR ".join(["phase = ? AND state = ?"] * len(states))
+        if not idle:
+            wanted = f"({wanted}) AND NOT ({IDLE})"
         row = self._db.row(
             f"SELECT plan_id FROM plans WHERE parent_plan_id IS NULL AND ({wanted}) ORDER BY ordinal DESC LIMIT 1",  # noqa: S608 - marks only
             tuple(word for pair in states for word in pair),
         )
         return PlanId(row["plan_id"]) if row else None
 
+    def newest_to_unapply(self) -> PlanId | None:
+        """Return the newest plan whose result was merged into real resources; what was done in place was not."""
+        row = self._db.row(_NEWEST_APPLIED)
+        return PlanId(row["plan_id"]) if row else None
+
     def _meant(self, word: str) -> dict[str, Advice]:
         """Return the hint for a word that names no plan."""
         from mulligan.rows.tables.id_hints import hint_of_other_kind
 
-        near = nearest_word(word, [row["name"] for row in self._db.rows(_NAMES)])
+        near = nearest_word(word, [row["handle"] for row in self._db.rows(_HANDLES)])
         if near:
-            return {"hint": Advice(f"did you mean {near!r}? ", PlanNotFound.usual_advice())}
+            return {"hint": Advice(f"did you mean `{near}`? ", PlanNotFound.usual_advice())}
         return hint_of_other_kind(self._db, word)
 
     def list(self, state: State | None, *, limit: int | None = None) -> Sequence[Plan]:
@@ -215,6 +281,16 @@ class PlanRepository(RowRepository):
             return best
         rows = self._db.rows(_HANDLES_BETWEEN, numbered_handles(plan.name, parent))
         return free_handle(plan.name, parent, {best, *(row["handle"] for row in rows)})
+
+    def acts_under_way(self, plan_id: PlanId) -> Collection[str]:
+        """Return the kinds of the plan's intents as words: a look at a plan needs no more of them."""
+        return frozenset(str(row["kind"]) for row in self._db.rows(_KINDS_OF_INTENTS, (plan_id,)))
+
+    def remove(self, plan_ids: Sequence[PlanId]) -> None:
+        """Forget plans with all that happened to them; those below them are among the plans."""
+        marks = ", ".join("?" * len(plan_ids))
+        for table in OWNED:
+            self._db.execute(f"DELETE FROM {table} WHERE plan_id IN ({marks})", tuple(plan_ids))  # noqa: S608 - our own names
 
     def counters(self, plan_id: PlanId) -> Counters:
         """Return the numbers that the plan used last."""

@@ -10,12 +10,24 @@ from mulligan.domain.plans.decision import Choice, Decision, DecisionType
 from mulligan.domain.plans.handle import member_number
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.errors import Advice, Ambiguous, DecisionNotFound, NextStep
-from mulligan.rows.columns import AS_GIVEN, FLAG, OBJECT, PLAIN, TEXTS, TIME, Layout, is_text, word
+from mulligan.rows.columns import (
+    AS_GIVEN,
+    FLAG,
+    OBJECT,
+    PLAIN,
+    TEXTS,
+    TIME,
+    Layout,
+    is_text,
+    json_object,
+    word,
+)
 from mulligan.rows.row_repository import RowRepository
 
 if TYPE_CHECKING:
     from mulligan.domain.plans.tool import ToolCall, Undo
     from mulligan.domain.text.ids import CallId, PlanId
+    from mulligan.domain.text.json_value import JsonObject
     from mulligan.rows.sql_connection import Row
 
 _STEP = Layout(StepRecord, index=PLAIN.called("step_index"), status=word(StepStatus))
@@ -26,6 +38,10 @@ ON CONFLICT (plan_id, step_index)
 DO UPDATE SET name = excluded.name, status = excluded.status, duration_ms = excluded.duration_ms
 """
 _STEPS = "SELECT * FROM steps WHERE plan_id = ? ORDER BY step_index"
+# From the log, which has the ends of what a call printed; all of it may be megabytes.
+_LOGGED_CALLS = (
+    "SELECT data_json FROM events WHERE plan_id = ? AND type = 'tool_called' ORDER BY seq DESC LIMIT ?"
+)
 
 _INTERRUPT = "UPDATE tool_calls SET status = 'interrupted' WHERE plan_id = ? AND status = 'running'"
 _COUNT_CALLS = (
@@ -48,6 +64,9 @@ WHERE plan_id = ? AND step_index = ? AND superseded = 0 ORDER BY seq LIMIT 1
 _COUNT_DECISIONS = "SELECT COUNT(*) AS count FROM decisions WHERE plan_id = ? AND superseded = 0"
 _DECISIONS = "SELECT * FROM decisions WHERE plan_id = ? ORDER BY seq"
 _NTH_DECISION = "SELECT * FROM decisions WHERE plan_id = ? ORDER BY seq LIMIT 1 OFFSET ?"
+_STEPS_DECIDED = """
+SELECT step_name FROM decisions WHERE superseded = 0 ORDER BY decision_id DESC LIMIT 500
+"""
 _NEWEST_OF_STEP = """
 SELECT plan_id FROM decisions JOIN plans USING (plan_id)
 WHERE step_name = ? AND superseded = 0 ORDER BY ordinal DESC LIMIT 1
@@ -81,6 +100,15 @@ class StepRepository(RowRepository):
     def list(self, plan_id: PlanId) -> Sequence[StepRecord]:
         """Return the plan's steps in order."""
         return [_STEP.value(row) for row in self._db.rows(_STEPS, (plan_id,))]
+
+    def printed(self, plan_id: PlanId, limit: int) -> dict[int, JsonObject]:
+        """Return what is logged of the newest call of each step, by the step's index; of the newest calls only."""
+        logged = (json_object(row["data_json"]) for row in self._db.rows(_LOGGED_CALLS, (plan_id, limit)))
+        found: dict[int, JsonObject] = {}
+        for data in logged:
+            if "stdout" in data:
+                found.setdefault(int(str(data["index"])), data)
+        return found
 
 
 @cache
@@ -178,7 +206,19 @@ class DecisionRepository(RowRepository):
                     ),
                 )
             return _DECISION.value(rows[0])
-        return _DECISION.value(self._by_prefix("decisions", "decision_id", word, DecisionNotFound))
+        try:
+            return _DECISION.value(self._by_prefix("decisions", "decision_id", word, DecisionNotFound))
+        except DecisionNotFound as exc:
+            raise self._with_nearest(word, exc) from None
+
+    def _with_nearest(self, word: str, exc: DecisionNotFound) -> DecisionNotFound:
+        """Return the error with the step that was probably meant."""
+        from mulligan.domain.text.names import nearest_word
+
+        near = nearest_word(word, (row["step_name"] for row in self._db.rows(_STEPS_DECIDED)))
+        if near is None:
+            return exc
+        return DecisionNotFound(wanted=word, hint=Advice(f"did you mean {near!r}? ", exc.next_step))
 
     def _named(self, word: str) -> Sequence[Row]:
         """Return the decisions that a handle or the name of a step means."""

@@ -1,15 +1,17 @@
 """Sandboxes of folders: the folder is captured, and the snapshot restored into a folder of the plan's own."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from mulligan.adapters.sandboxes.folder.excluded_copies import copy_excluded, patterns_in
 from mulligan.adapters.sandboxes.private_sandbox import Private
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.adapters.sandboxes.suitability import unsuitable_place
 from mulligan.domain.checkpoints.snapshot import Snapshot
-from mulligan.domain.checkpoints.store_report import Capture, PathChange, Survey
+from mulligan.domain.checkpoints.store_report import Capture, PathChange, Survey, Unheld
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import Observer, SandboxOrder, WorkingTree
@@ -23,18 +25,28 @@ class DirectorySandboxes(Private):
 
     def check(self, resource: Resource, location: Path) -> None:
         place = self._place
-        if reason := unsuitable_place(location, user_home=place.user_home, project_home=place.project_home):
+        reason = unsuitable_place(
+            location, user_home=place.user_home, project=place.project, project_home=place.project_home
+        )
+        if reason:
             raise ResourceUnsuitable(resource=resource.name, path=str(location), reason=reason)
 
     def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
-        return self._store.survey(real_tree(order.location, order.excluded), observer)
+        order = with_ignore_file(order)
+        return self._store.survey(real_tree(order.location, order.excluded, order.patterns), observer)
 
     def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
-        capture = self._store.capture(real_tree(order.location, order.excluded), observer)
-        return self._make(order, capture.snapshot, observer), capture
+        order = with_ignore_file(order)
+        real = real_tree(order.location, order.excluded, order.patterns)
+        capture = self._store.capture(real, observer)
+        sandbox = self._make(order, capture.snapshot, observer)
+        unread = self._copy_excluded(real.path, sandbox)
+        return sandbox, replace(capture, unheld=(*capture.unheld, *unread))
 
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
-        return self._make(order, snapshot, observer)
+        sandbox = self._make(replace(order, patterns=parent.patterns), snapshot, observer)
+        self._copy_excluded(Path(parent.path), sandbox)
+        return sandbox
 
     def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
         # Where a step is over when all its processes are, nothing keeps a file of the sandbox mapped from one
@@ -52,16 +64,47 @@ class DirectorySandboxes(Private):
         return self._store.compare(snapshot, replace(self._tree(sandbox), leaving=leaving))
 
     def restore(
-        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+        self,
+        sandbox: Sandbox,
+        snapshot: Snapshot,
+        observer: Observer,
+        known: Snapshot | None = None,
+        *,
+        spare: bool = False,
     ) -> tuple[PathChange, ...]:
         self._must_exist(sandbox)
         return self._store.restore(snapshot, self._tree(sandbox), observer)
+
+    def restore_paths(
+        self,
+        sandbox: Sandbox,
+        snapshot: Snapshot,
+        paths: Sequence[str],
+        observer: Observer,
+        known: Snapshot | None = None,
+    ) -> tuple[PathChange, ...]:
+        self._must_exist(sandbox)
+        tree = replace(self._tree(sandbox), only=tuple(paths))
+        return self._store.restore(Snapshot(snapshot.roots[:1]), tree, observer)
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
         return one.same_as(other)
 
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
-        return (self._tree(sandbox), real_tree(Path(sandbox.location), frozenset(sandbox.excluded)))
+        return (self._tree(sandbox), real_tree_of(sandbox))
+
+    def carry_over(self, source: Path, sandbox: Sandbox) -> None:
+        self._copy_excluded(source, sandbox)
+
+    def _copy_excluded(self, source: Path, sandbox: Sandbox) -> tuple[Unheld, ...]:
+        """Copy what patterns leave out of snapshots into a working copy; return what could not be read."""
+        if not sandbox.patterns or not source.is_dir():
+            return ()
+        tree = replace(self._tree(sandbox), path=source, cache_key=f"excluded {source}")
+        return copy_excluded(self._store, tree, Path(sandbox.path), self._home)
+
+    def park(self, sandbox: Sandbox) -> None:
+        self._place.parked.park(sandbox, self._tree(sandbox))
 
     def remove(self, sandbox: Sandbox) -> None:
         remove_tree(Path(sandbox.path), self._home)
@@ -72,16 +115,36 @@ class DirectorySandboxes(Private):
             path=Path(sandbox.path),
             cache_key=f"sandbox {sandbox.plan_id} {sandbox.resource}",
             excluded=frozenset(sandbox.excluded),
+            patterns=sandbox.patterns,
             real=False,
         )
 
     def _make(self, order: SandboxOrder, base: Snapshot, observer: Observer) -> Sandbox:
         sandbox = self._sandbox(order, base)
-        self._store.restore(base, self._tree(sandbox), observer)
+        self._fill(sandbox, base, observer)
         return sandbox
 
+    def _fill(self, sandbox: Sandbox, base: Snapshot, observer: Observer) -> None:
+        """Make the working copy of a new sandbox, from a parked tree where there is one."""
+        tree = self._tree(sandbox)
+        if not self._place.parked.adopt(sandbox, base, tree, observer):
+            self._store.restore(base, tree, observer)
+        self._store.mark_new(tree)
 
-def real_tree(location: Path, excluded: frozenset[str]) -> WorkingTree:
+
+def real_tree(location: Path, excluded: frozenset[str], patterns: tuple[str, ...]) -> WorkingTree:
     """A user's own folder."""
     real = location.resolve()  # the user may name a folder by a symlink; below it none is followed
-    return WorkingTree(path=real, cache_key=f"real {real}", excluded=excluded, real=True)
+    # What is known of a tree holds for the same patterns only.
+    key = f"real {real}\0{chr(0).join(patterns)}" if patterns else f"real {real}"
+    return WorkingTree(path=real, cache_key=key, excluded=excluded, patterns=patterns, real=True)
+
+
+def real_tree_of(sandbox: Sandbox, *excluded: str) -> WorkingTree:
+    """Return the real folder that a sandbox is a copy of; what the sandbox leaves out is left out there too."""
+    return real_tree(Path(sandbox.location), frozenset({*excluded, *sandbox.excluded}), sandbox.patterns)
+
+
+def with_ignore_file(order: SandboxOrder) -> SandboxOrder:
+    """Return an order with the patterns in the folder's own file too: they come last, so that they decide."""
+    return replace(order, patterns=(*order.patterns, *patterns_in(order.location)))

@@ -7,19 +7,30 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes, real_tree
+from mulligan.adapters.sandboxes.folder.folder_copy import (
+    DirectorySandboxes,
+    real_tree,
+    real_tree_of,
+    with_ignore_file,
+)
 from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import Commits
 from mulligan.adapters.sandboxes.git.checkpoints.publication import Publishing
 from mulligan.adapters.sandboxes.git.checkpoints.whole_capture import WholeCaptures
-from mulligan.adapters.sandboxes.git.creation.sandbox_creation import Making, make_fork
+from mulligan.adapters.sandboxes.git.creation.sandbox_creation import Making, borrow_again, make_fork
 from mulligan.adapters.sandboxes.git.git_context import GitContext
+from mulligan.adapters.sandboxes.git.places.lenders import ALTERNATES, lent_to
+from mulligan.adapters.sandboxes.git.places.moved_places import follow_in
 from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
-from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
+from mulligan.adapters.sandboxes.git.repository.borrowed_objects import git_dirs_in
+from mulligan.adapters.sandboxes.git.repository.ref_locks import common_dir_in
+from mulligan.adapters.sandboxes.git.repository.stored_blobs import holding_blobs
+from mulligan.adapters.sandboxes.git.repository.user_repository import Repository, with_alternates
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, Damage, PathChange, Survey, Unheld
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import CheckpointId
+from mulligan.domain.trees.tree_difference import StoredContent
 from mulligan.errors import ResourceUnsuitable
 from mulligan.ports import Observer, Publication, SandboxOrder, WorkingTree
 
@@ -53,9 +64,11 @@ class GitSandboxes(DirectorySandboxes):
         making = Making(self._context, repository, order)
         if order.resource.from_revision is not None:
             return making.survey_of(self._commit_of(order.resource, repository, order.resource.from_revision))
-        return self._store.survey(real_tree(order.location, making.left_out() | {_GIT}), observer)
+        patterns = with_ignore_file(order).patterns
+        return self._store.survey(real_tree(order.location, making.left_out() | {_GIT}, patterns), observer)
 
     def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
+        order = with_ignore_file(order)
         repository = self._repository(order.resource, order.location)
         making = Making(self._context, repository, order)
         revision = order.resource.from_revision
@@ -69,9 +82,11 @@ class GitSandboxes(DirectorySandboxes):
             remove_tree(order.path / _GIT, self._home)
         found: Capture | None = None
         if revision is None:
-            real = real_tree(order.location, frozenset({_GIT, *sandbox.excluded}))
+            real = real_tree_of(sandbox, _GIT)
             found = self._store.capture(real, observer)
-            self._store.restore(found.snapshot, self._tree(sandbox), observer)
+            self._fill(sandbox, found.snapshot, observer)
+            unread = self._copy_excluded(real.path, sandbox)  # before inner repositories get git directories
+            found = replace(found, unheld=(*found.unheld, *unread))
             observer.progress(_MADE, 0, 3)
             with _time_kept(order.path):
                 changed = making.copy()
@@ -101,7 +116,10 @@ class GitSandboxes(DirectorySandboxes):
             base=snapshot,
             git_dir=str(self._context.repositories.of(order.plan_id, order.resource.name).path),
         )
-        self._restore(sandbox, snapshot, observer)
+        self._clear_for(sandbox, snapshot)
+        self._fill(sandbox, _only(snapshot, 0), observer)
+        self._restore_git_directory(sandbox, snapshot, observer)
+        self._copy_excluded(Path(parent.path), sandbox)
         make_fork(self._context, order, parent)
         with closing(self._commits(sandbox)) as commits:
             commits.start(snapshot, parent.base, self._context.bare_of(parent).base())
@@ -123,6 +141,15 @@ class GitSandboxes(DirectorySandboxes):
                     self._open.pop(sandbox.path).close()
                 self._whole.forget(sandbox)
 
+    def lenders(self, sandbox: Sandbox) -> Sequence[tuple[str, str]]:
+        if _is_replaced(sandbox):
+            return ()
+        top, known = Path(sandbox.path), self._context.repositories.lenders_of(sandbox)
+        lending = [
+            folder for each in known for folder in with_alternates(common_dir_in(each) / "objects", depth=0)
+        ]
+        return lent_to(top, git_dirs_in(top / _GIT), lending, self._place.project_home)
+
     def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
         self._must_exist(sandbox)
         files = self._store.capture(self._tree(sandbox), observer)
@@ -140,6 +167,10 @@ class GitSandboxes(DirectorySandboxes):
 
     def republish(self, sandbox: Sandbox, publications: Sequence[Publication]) -> Mapping[CheckpointId, str]:
         return self._publishing(sandbox).republish(publications, lambda _: None)
+
+    def borrow_again(self, sandbox: Sandbox) -> None:
+        repository = self._context.opened(sandbox.resource, Path(sandbox.location))
+        borrow_again(self._context, repository, sandbox)
 
     def _publishing(self, sandbox: Sandbox) -> Publishing:
         location = Path(sandbox.location)
@@ -169,6 +200,11 @@ class GitSandboxes(DirectorySandboxes):
             if sandbox.path not in self._open:
                 commits.close()
 
+    def holding(
+        self, snapshots: Iterable[Snapshot], contents: Iterable[StoredContent]
+    ) -> tuple[Snapshot, ...]:
+        return holding_blobs(self._store, snapshots, contents)
+
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         self._context.repositories.retire(sandbox, kept)
 
@@ -178,14 +214,23 @@ class GitSandboxes(DirectorySandboxes):
         self._must_exist(sandbox)
         changes = [*self._store.compare(_only(snapshot, 0), replace(self._tree(sandbox), leaving=leaving))]
         if len(snapshot.roots) > 1:
-            changes += _inside(self._store.compare(_only(snapshot, 1), _git_directory(sandbox)))
+            found = _inside(self._store.compare(_only(snapshot, 1), _git_directory(sandbox)))
+            changes += [each for each in found if not self._has_followed(each)]
         elif _is_replaced(sandbox):
             changes.append(PathChange(_GIT, ChangeAction.REMOVED))
         return _sorted(changes)
 
+    def _has_followed(self, change: PathChange) -> bool:
+        """Return whether a file differs because it followed a project that was moved."""
+        return bool(self._context.moves) and change.path.endswith(f"/{ALTERNATES}")
+
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
-        real = real_tree(Path(sandbox.location), frozenset({_GIT, *sandbox.excluded}))
-        return (self._tree(sandbox), _git_directory(sandbox), real)
+        return (self._tree(sandbox), _git_directory(sandbox), real_tree_of(sandbox, _GIT))
+
+    def park(self, sandbox: Sandbox) -> None:
+        self._context.repositories.release(sandbox)
+        super().park(sandbox)
+        self._store.forget_tree(_git_directory(sandbox))
 
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy, its commits, and the pins in the user's repository; what is gone is fine."""
@@ -195,21 +240,38 @@ class GitSandboxes(DirectorySandboxes):
         self._store.forget_tree(_git_directory(sandbox))
 
     def restore(
-        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+        self,
+        sandbox: Sandbox,
+        snapshot: Snapshot,
+        observer: Observer,
+        known: Snapshot | None = None,
+        *,
+        spare: bool = False,
     ) -> tuple[PathChange, ...]:
         self._must_exist(sandbox)
         return self._restore(sandbox, snapshot, observer)
 
     def _restore(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> tuple[PathChange, ...]:
+        self._clear_for(sandbox, snapshot)
+        changes = self._store.restore(_only(snapshot, 0), self._tree(sandbox), observer)
+        return _sorted([*changes, *self._restore_git_directory(sandbox, snapshot, observer)])
+
+    def _clear_for(self, sandbox: Sandbox, snapshot: Snapshot) -> None:
+        """Remove what is in the place of a git directory and not a folder: a restore works in folders."""
         self._whole.forget(sandbox)
         place = Path(sandbox.path) / _GIT
         if place.is_symlink() or place.is_file() or len(snapshot.roots) == 1:
-            remove_tree(place, self._home)  # a restore works in folders
-        changes = [*self._store.restore(_only(snapshot, 0), self._tree(sandbox), observer)]
-        if len(snapshot.roots) > 1:
-            with _time_kept(Path(sandbox.path)):
-                changes += _inside(self._store.restore(_only(snapshot, 1), _git_directory(sandbox), observer))
-        return _sorted(changes)
+            remove_tree(place, self._home)
+
+    def _restore_git_directory(
+        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer
+    ) -> Sequence[PathChange]:
+        if len(snapshot.roots) == 1:
+            return ()
+        with _time_kept(Path(sandbox.path)):
+            changes = self._store.restore(_only(snapshot, 1), _git_directory(sandbox), observer)
+            follow_in(Path(sandbox.path) / _GIT, self._context.moves)
+        return _inside(changes)
 
     def _repository(self, resource: Resource, location: Path) -> Repository:
         super().check(resource, location)
@@ -277,4 +339,5 @@ def _joined(files: Capture, git: Capture) -> Capture:
         size_bytes=files.size_bytes + git.size_bytes,
         files=files.files,
         unheld=(*files.unheld, *(Unheld(f"{_GIT}/{u.path}".rstrip("/"), u.reason) for u in git.unheld)),
+        busy=(*files.busy, *(f"{_GIT}/{path}" for path in git.busy)),
     )

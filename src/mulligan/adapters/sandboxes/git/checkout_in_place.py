@@ -11,11 +11,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.folder.folder_copy import real_tree
+from mulligan.adapters.sandboxes.folder.folder_copy import real_tree, with_ignore_file
 from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.git.apply.checkout_apply import Applying, refuse_included
 from mulligan.adapters.sandboxes.git.apply.not_carried import left_behind
 from mulligan.adapters.sandboxes.git.apply.readiness import refuse_unready
+from mulligan.adapters.sandboxes.git.apply.withdrawal import parent_to_return_to
 from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import Commits
 from mulligan.adapters.sandboxes.git.checkpoints.publication import Publishing
 from mulligan.adapters.sandboxes.git.creation.first_commit import commit_start
@@ -27,20 +28,29 @@ from mulligan.adapters.sandboxes.git.position.position import (
     FILES_ALONE,
     STAGED,
     Position,
+    commits_in,
+    move_in_words,
     move_on,
     stamp,
     standing_in,
+    standing_of,
 )
 from mulligan.adapters.sandboxes.git.position.position_diff import Standings, commits_lacking
 from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import pins_of
-from mulligan.adapters.sandboxes.git.repository.pins import pin_head, pinned_trees
-from mulligan.adapters.sandboxes.git.repository.user_repository import Repository, Unsuited, open_repository
+from mulligan.adapters.sandboxes.git.repository.pins import pin_head, pin_known, pinned_trees
+from mulligan.adapters.sandboxes.git.repository.stored_blobs import holding_blobs
+from mulligan.adapters.sandboxes.git.repository.user_repository import (
+    Repository,
+    Unsuited,
+    branch_named,
+    open_repository,
+)
 from mulligan.adapters.sandboxes.private_sandbox import work_folder
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, Damage, PathChange, Survey
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox
 from mulligan.domain.text.ids import CheckpointId
-from mulligan.domain.trees.tree_difference import changed_by_others
+from mulligan.domain.trees.tree_difference import StoredContent, changed_by_others
 from mulligan.errors import Advice, ChangedMeanwhile, NotBuiltYet, ResourceUnsuitable
 from mulligan.ports import (
     ApplyOrder,
@@ -70,10 +80,14 @@ class InPlaceCheckouts(InPlaceFolders):
         self._context.checked(resource.name, location)
 
     def survey(self, order: SandboxOrder, observer: Observer) -> Survey:
-        return self._store.survey(real_tree(order.location, order.excluded | {_GIT}), observer)
+        order = with_ignore_file(order)
+        return self._store.survey(
+            real_tree(order.location, order.excluded | {_GIT}, order.patterns), observer
+        )
 
     def create(self, order: SandboxOrder, observer: Observer) -> tuple[Sandbox, Capture]:
         """Keep what the checkout is now, and make the repository of its checkpoints; nothing is copied."""
+        order = with_ignore_file(order)
         repository = self._context.opened(order.resource.name, order.path)
         bare = self._context.repositories.of(order.plan_id, order.resource.name)
         sandbox = replace(
@@ -87,7 +101,8 @@ class InPlaceCheckouts(InPlaceFolders):
         bare.note_pins(repository, prefix, (repository.git_dir,))
         capture = self.capture(sandbox, observer)
         borrowed = pinned_trees(self._git, repository.git_dir, prefix)
-        commit_start(bare, repository, repository.top, repository.git_dir / "index", borrowed)
+        index = repository.git_dir / "index"
+        commit_start(bare, repository, repository.top, index, borrowed, sandbox.patterns)
         return replace(sandbox, base=capture.snapshot), capture
 
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
@@ -127,6 +142,26 @@ class InPlaceCheckouts(InPlaceFolders):
         publishing = Publishing(self._context, sandbox, lambda: self._repository_of(sandbox))
         return publishing.republish(publications, _rules)
 
+    def branch_of(self, real: Sandbox) -> str | None:
+        return self._repository_of(real).branch
+
+    def branch_in(self, snapshot: Snapshot) -> str | None:
+        head = self._store.item(snapshot.roots[1], "HEAD")
+        content = head.content if head is not None else None
+        assert content is not None, "every position has one"
+        return branch_named(self._store.read(content).decode("utf-8", "surrogateescape"))
+
+    def move_between(self, one: Snapshot, other: Snapshot) -> str:
+        return move_in_words(self._standing_in(one), self._standing_in(other))
+
+    def _standing_in(self, snapshot: Snapshot) -> tuple[str | None, str | None]:
+        found = (self._store.item(snapshot.roots[1], name) for name in ("HEAD", "branch"))
+        texts = [
+            self._store.read(item.content).decode("utf-8", "surrogateescape") if item and item.content else ""
+            for item in found
+        ]
+        return standing_of(*texts)
+
     def lacking(
         self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
@@ -135,6 +170,28 @@ class InPlaceCheckouts(InPlaceFolders):
         if isinstance(found, Unsuited):
             return dict.fromkeys(asked, (Damage(sandbox.path, found.reason),))
         return commits_lacking(self._git, self._store, found, asked)
+
+    def holding(
+        self, snapshots: Iterable[Snapshot], contents: Iterable[StoredContent]
+    ) -> tuple[Snapshot, ...]:
+        return holding_blobs(self._store, snapshots, contents)
+
+    def pin_again(self, sandbox: Sandbox, snapshots: Iterable[Snapshot]) -> None:
+        """Pin the commits that positions name, where the repository of checkpoints knows the checkout."""
+        if not Path(sandbox.path).is_dir():
+            return  # the project came without its checkout
+        found, bare = open_repository(self._git, Path(sandbox.path)), self._context.bare_of(sandbox)
+        if isinstance(found, Unsuited) or str(found.git_dir) not in bare.known_lenders():
+            return
+        names: set[str] = set()
+        with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
+            roots = dict.fromkeys(snapshot.roots[1] for snapshot in snapshots if len(snapshot.roots) > 1)
+            for number, root in enumerate(roots):
+                tree = work_folder(shop, f"position-{number}")
+                self._store.restore(Snapshot((root,)), tree, Unobserved())
+                names |= commits_in(tree.path)
+                self._store.forget_tree(tree)
+        pin_known(self._git, found.git_dir, pins_of(sandbox.plan_id, sandbox.resource), names)
 
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         self._context.repositories.retire(sandbox, kept)
@@ -145,10 +202,13 @@ class InPlaceCheckouts(InPlaceFolders):
         changes = super().compare(sandbox, Snapshot(snapshot.roots[:1]), leaving)
         with self._position(sandbox) as (staged, position):
             moved = self._store.compare(wanted := Snapshot(snapshot.roots[1:]), staged)
+            about = ""
             if moved:
+                present = standing_in(staged.path)
                 self._store.restore(wanted, staged, Unobserved())
+                about = move_in_words(present, standing_in(staged.path))
                 position.require(staged.path)
-        return (*_inside(moved), *changes)
+        return (*_inside(moved, about), *changes)
 
     def changed_by_others(
         self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
@@ -175,19 +235,31 @@ class InPlaceCheckouts(InPlaceFolders):
             root, left = standings.taken_back(*roots, work_folder(shop, "position"))
         return (root,), _in_git(real, left)
 
+    def committed(self, real: Sandbox, before: Snapshot, after: Snapshot) -> Collection[str] | None:
+        with self._standings(real) as (standings, _):
+            return standings.committed(before.roots[1], after.roots[1])
+
     def restore(
-        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+        self,
+        sandbox: Sandbox,
+        snapshot: Snapshot,
+        observer: Observer,
+        known: Snapshot | None = None,
+        *,
+        spare: bool = False,
     ) -> tuple[PathChange, ...]:
         with self._position(sandbox) as (staged, position):  # first: what others move from now on is theirs
             files = None
             if known is not None:
                 files = Snapshot(known.roots[:1])
                 self._refuse_moved(sandbox, staged, snapshot.roots[1], known.roots[1])
-            changes = super().restore(sandbox, Snapshot(snapshot.roots[:1]), observer, files)
+            changes = super().restore(sandbox, Snapshot(snapshot.roots[:1]), observer, files, spare=spare)
+            present = standing_in(staged.path)
             moved = self._store.restore(Snapshot(snapshot.roots[1:]), staged, observer)
+            about = move_in_words(present, standing_in(staged.path))
             if moved:
                 position.put_back(staged.path)
-        return (*_inside(moved), *changes)
+        return (*_inside(moved, about), *changes)
 
     def _refuse_moved(self, sandbox: Sandbox, position: WorkingTree, target: Root, known: Root) -> None:
         """Refuse a checkout whose position is neither the known one nor on the way to the target."""
@@ -209,9 +281,11 @@ class InPlaceCheckouts(InPlaceFolders):
         refuse_included(order.included)
         repository = self._repository_of(order.real)
         there = self._git.on(repository.git_dir, GIT_DIR=repository.git_dir)
-        notes = left_behind(self._store, order, there)
+        if order.withdraws is not None and (back := self._withdrawn(order, repository)) is not None:
+            return back
+        left = left_behind(self._store, order, there)
         if order.message is None:
-            return replace(super().compose(order), notes=notes)
+            return replace(super().compose(order), notes=left.notes, combined=left.commits)
         with self._place.workshop(order.real.plan_id, order.real.resource) as shop:
             position = work_folder(shop, "position")
             self._store.restore(Snapshot(order.ours.roots[1:]), position, Unobserved())
@@ -229,14 +303,39 @@ class InPlaceCheckouts(InPlaceFolders):
             snapshot=Snapshot((order.files, *roots)),
             commit=applied.commit,
             uncommitted=applied.uncommitted,
-            notes=notes,
+            notes=left.notes,
+            branch=repository.branch if applied.commit is not None else None,
+            committed=applied.committed,
+            combined=left.commits,
+        )
+
+    def _withdrawn(self, order: ApplyOrder, repository: Repository) -> Composed | None:
+        """Return the checkout without the commit of an apply, its branch and index as before.
+
+        None: only a commit that reverts it is safe. What the user staged since stays staged.
+        """
+        present, written, before = (side.roots[1] for side in (order.ours, order.base, order.theirs))
+        with self._standings(order.real) as (standings, shop):
+            if {"HEAD", "branch"}.intersection(standings.apart(present, written)):
+                return None  # others committed since, or switched
+            parent = parent_to_return_to(self._git, repository, order.withdraws or "")
+            root, left = standings.taken_back(present, written, before, work_folder(shop, "position"))
+        if parent is None or left:
+            return None
+        return Composed(
+            snapshot=Snapshot((order.files, root)),
+            commit=None,
+            uncommitted=(),
+            notes=(),
+            branch=repository.branch,
+            moved_back=parent,
         )
 
     def remove(self, sandbox: Sandbox) -> None:
         self._context.repositories.release(sandbox)
 
     def _tree(self, sandbox: Sandbox) -> WorkingTree:
-        return real_tree(Path(sandbox.path), frozenset({_GIT, *sandbox.excluded}))
+        return real_tree(Path(sandbox.path), frozenset({_GIT, *sandbox.excluded}), sandbox.patterns)
 
     @contextmanager
     def _position(self, sandbox: Sandbox) -> Generator[tuple[WorkingTree, Position]]:
@@ -287,7 +386,10 @@ def _in_git(sandbox: Sandbox, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{sandbox.path}/{_GIT}/{name}" for name in names)
 
 
-def _inside(changes: tuple[PathChange, ...]) -> tuple[PathChange, ...]:
+def _inside(changes: tuple[PathChange, ...], about: str) -> tuple[PathChange, ...]:
     """Return the parts of the git directory that are put back, without those of other branches."""
     shown = (change for change in changes if change.path not in (".", BRANCHES, STAGED))
-    return tuple(replace(change, path=f"{_GIT}/{change.path}") for change in shown)
+    return tuple(
+        replace(change, path=f"{_GIT}/{change.path}", about="" if change.path == "index" else about)
+        for change in shown
+    )

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.creation.missing_filters import missing_filter
 from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.places.moved_places import Moves
 from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
 from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository, Unsuited, open_repository
@@ -20,6 +21,7 @@ class GitContext(Struct, frozen=True, eq=False):
     place: Workplace
     git: Git
     repositories: CheckpointRepositories
+    moves: Moves = ()  # former and present places of the project and its home
 
     def bare_of(self, sandbox: Sandbox) -> BareRepository:
         return self.repositories.of(sandbox.plan_id, sandbox.resource)

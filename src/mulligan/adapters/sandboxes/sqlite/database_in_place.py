@@ -56,8 +56,8 @@ class InPlaceDatabases(SqliteSandboxes):
     def check(self, resource: Resource, location: Path) -> None:
         """Refuse what cannot be copied either, and what only a symlink leads to: it could lead elsewhere later."""
         super().check(resource, location)
-        home = self._place.project_home
-        if location.resolve() != home.resolve().parent / os.path.relpath(location, home.parent):
+        project = self._place.project
+        if location.resolve() != project.resolve() / os.path.relpath(location, project):
             raise ResourceUnsuitable(
                 resource=resource.name,
                 path=str(location),
@@ -108,13 +108,19 @@ class InPlaceDatabases(SqliteSandboxes):
         return super().capture(sandbox, observer)
 
     def restore(
-        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+        self,
+        sandbox: Sandbox,
+        snapshot: Snapshot,
+        observer: Observer,
+        known: Snapshot | None = None,
+        *,
+        spare: bool = False,
     ) -> tuple[PathChange, ...]:
         path = self._files(sandbox).path
         if known is not None:
             self._kept[path] = known
         try:
-            return super().restore(sandbox, snapshot, observer, known)
+            return super().restore(sandbox, snapshot, observer, known, spare=spare)
         finally:
             self._kept.pop(path, None)
 
@@ -123,7 +129,7 @@ class InPlaceDatabases(SqliteSandboxes):
         with files.folder() as fd:
             if fd is None:
                 return ()
-        return self._store.recover(real_tree(files.path.parent, frozenset()))
+        return self._store.recover(real_tree(files.path.parent, frozenset(), ()))
 
     def remove(self, sandbox: Sandbox) -> None:
         """Leave the database alone: it is the user's."""
@@ -133,7 +139,7 @@ class InPlaceDatabases(SqliteSandboxes):
         return self._sandbox(order, base)
 
     def _files(self, sandbox: Sandbox) -> DatabaseFiles:
-        project = self._place.project_home.resolve().parent
+        project = self._place.project.resolve()
         return DatabaseFiles(project, Path(sandbox.path).relative_to(project).parts)
 
     def _put(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:

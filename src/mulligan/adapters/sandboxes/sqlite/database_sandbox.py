@@ -7,7 +7,7 @@ What a step made unreadable for SQLite is kept byte for byte instead, so that th
 import os
 import stat
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, Sta
 from mulligan.adapters.sandboxes.sqlite.known_state import KnownState
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, PathChange, Survey, Unheld
-from mulligan.domain.resources.placement import folder_name
+from mulligan.domain.resources.placement import PROJECT_HOME, folder_name
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.errors import ResourceUnsuitable, RestoreFailed, SystemFailed
 from mulligan.ports import Observer, SandboxOrder, Unobserved, WorkingTree
@@ -108,7 +108,13 @@ class SqliteSandboxes(Private):
         return self._changes(sandbox, snapshot)
 
     def restore(
-        self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer, known: Snapshot | None = None
+        self,
+        sandbox: Sandbox,
+        snapshot: Snapshot,
+        observer: Observer,
+        known: Snapshot | None = None,
+        *,
+        spare: bool = False,
     ) -> tuple[PathChange, ...]:
         self._must_exist(sandbox)
         changes = self._changes(sandbox, snapshot)
@@ -117,6 +123,17 @@ class SqliteSandboxes(Private):
         if changes or untidy:
             self._put(sandbox, snapshot, observer)
         return changes
+
+    def restore_paths(
+        self,
+        sandbox: Sandbox,
+        snapshot: Snapshot,
+        paths: Sequence[str],
+        observer: Observer,
+        known: Snapshot | None = None,
+    ) -> tuple[PathChange, ...]:
+        """Restore the whole database: it has one path."""
+        return self.restore(sandbox, snapshot, observer, known)
 
     def same(self, sandbox: Sandbox, one: Snapshot, other: Snapshot) -> bool:
         """Return whether SQLite reads the same from both, regardless of the page layout."""
@@ -135,6 +152,9 @@ class SqliteSandboxes(Private):
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         """None: what is remembered of a database lies beside its sandbox."""
         return ()
+
+    def park(self, sandbox: Sandbox) -> None:
+        self.remove(sandbox)  # a database is copied whole by SQLite: a copy saves nothing
 
     def remove(self, sandbox: Sandbox) -> None:
         files = self._files(sandbox)
@@ -255,10 +275,10 @@ class SqliteSandboxes(Private):
 
     def _unsuitable(self, resource: Resource, real: Path) -> str:
         """Return why a plan cannot work on this; empty when it can."""
-        project = self._place.project_home.resolve()
-        if real.is_relative_to(project):
+        project, home = self._place.project.resolve(), self._place.project_home.resolve()
+        if real.is_relative_to(home) or real.is_relative_to(project / PROJECT_HOME):
             return "it is inside the project home"
-        if not real.is_relative_to(project.parent):
+        if not real.is_relative_to(project):
             return f"it leads out of the project, to {real}"
         if real.is_dir():
             return "it is a folder; a database is a file"

@@ -8,6 +8,7 @@ import mmap
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -23,7 +24,7 @@ from mulligan.errors import SnapshotDamaged
 from mulligan.osfiles.folders import make_private_folder
 from mulligan.osfiles.tempdirs import Rooms
 
-_MAGIC = b"mulligan stat cache 4\n"
+_MAGIC = b"mulligan stat cache 5\n"
 # Fewer files than this are read again by the next process faster than all is written down.
 _WORTH_SAVING_FILES = 64
 _WORTH_SAVING_BYTES = 4 << 20
@@ -96,6 +97,27 @@ class StatCache:
         if known is not None and (files >= _WORTH_SAVING_FILES or size >= _WORTH_SAVING_BYTES):
             self._save(key, known)
             self._unsaved[key] = (0, 0)
+
+    def copy(self, key: str, other: str) -> None:
+        """Keep the file of a tree under another key too, if there is one."""
+        self._trees.pop(other, None)
+        self._path(other).unlink(missing_ok=True)
+        # It may not be worth a file, or the filesystem may have no hard links.
+        with suppress(OSError), act("cache.name"):
+            os.link(self._path(key), self._path(other))
+
+    def move(self, key: str, other: str) -> bool:
+        """Keep the file of a tree under another key instead; return False where there is none."""
+        for each in (key, other):
+            self._trees.pop(each, None)
+            self._unsaved.pop(each, None)
+        try:
+            with act("cache.name"):
+                self._path(key).replace(self._path(other))
+        except FileNotFoundError:
+            self._path(other).unlink(missing_ok=True)
+            return False
+        return True
 
     def forget(self, key: str) -> None:
         self._trees.pop(key, None)

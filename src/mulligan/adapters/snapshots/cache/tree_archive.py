@@ -24,6 +24,8 @@ _HEAD = struct.Struct("<QQ")
 _ROW = struct.Struct("<IIIIIIQQ32s32s")
 _PLAIN = 1  # names and signatures show whether all that is known of it still holds
 _COMPLETE = 2
+_SKIPPED = 4  # something in it is excluded, by a name or pattern that is excluded in every tree of this key
+_APART = 8  # something in it is excluded as a path of another resource
 _UNKNOWN = bytes(32)
 
 
@@ -72,6 +74,7 @@ class Archive:
         end, _, _, _, flags, _, _, files, identity, address = fields = self._row(row)
         folder.put_away(self, row, has_children=end > row + 1)
         folder.files = files
+        folder.skipped, folder.apart = bool(flags & _SKIPPED), bool(flags & _APART)
         if address != _UNKNOWN:
             folder.id, folder.address = identity, address
         if not flags & _PLAIN:
@@ -136,6 +139,11 @@ def _in_order(top: Folder) -> list[Folder]:
 
 
 def _flags(folder: Folder) -> int:
-    odd = folder.racy or folder.groups or folder.unheld or folder.skipped
+    odd = folder.racy or folder.groups or folder.unheld or folder.apart
     plain = folder.complete and folder.address and not odd
-    return (_PLAIN if plain else 0) | (_COMPLETE if folder.complete else 0)
+    return (
+        (_PLAIN if plain else 0)
+        | (_COMPLETE if folder.complete else 0)
+        | (_SKIPPED if folder.skipped else 0)
+        | (_APART if folder.apart else 0)
+    )

@@ -4,15 +4,15 @@ import errno
 import os
 import stat
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from mulligan.adapters.snapshots.capture.file_contents import read_attributes, store_file
 from mulligan.adapters.snapshots.format.signatures import is_racy, signature
 from mulligan.adapters.snapshots.format.tree_format import Entry, EntryKind, decode, encode
 from mulligan.adapters.snapshots.packs.objects import Sink
-from mulligan.adapters.snapshots.scan.directory_handles import Folders, path_of
 from mulligan.adapters.snapshots.scan.found_folder import Folder
-from mulligan.adapters.snapshots.scan.scan import NOT_READABLE, Gone
+from mulligan.adapters.snapshots.scan.scan import NOT_READABLE, Gone, Moves
+from mulligan.osfiles.directory_handles import Folders, path_of
 from mulligan.ports import Observer
 
 _PROGRESS_EVERY = 50  # files
@@ -27,6 +27,8 @@ class Records(Struct, eq=False):
     observer: Observer
     started_ns: int = 0  # when the present attempt began
     made: dict[Folder, list[str]] = {}  # names that were looked at, in this and earlier attempts
+    restless: frozenset[str] = frozenset()  # paths of files that did not hold still when they were last read
+    moves: Moves = field(default_factory=Moves)
     files_read: int = 0
     bytes_read: int = 0
     # Records of files by signature, for other names of an inode and a scan that starts again. Not entries:
@@ -50,9 +52,21 @@ class Records(Struct, eq=False):
             folder.children.pop(name, None)
             return None
         except OSError as exc:
-            if exc.errno in _GONE:
-                raise Gone(path_of(folder, name)) from exc
-            raise
+            if exc.errno not in _GONE:
+                raise
+            return self._gone(folder, name)
+        except Gone:
+            return self._gone(folder, name)
+
+    def _gone(self, folder: Folder, name: str) -> None:
+        """Have the tree looked at again: what is gone may be under another name by now."""
+        path = path_of(folder, name)
+        if name in folder.children:
+            raise Gone(path)
+        self.moves.vanished(path)
+        folder.stats.pop(name, None)
+        folder.groups.pop(name, None)
+        folder.racy.discard(name)
 
     def _folder_entry(self, folders: Folders, folder: Folder, name: str) -> Entry:
         child = folder.children[name]
@@ -84,17 +98,23 @@ class Records(Struct, eq=False):
         seen = self._seen.get(folder.stats[name])
         if seen is not None:
             return encode(decode(seen)._replace(name=name, group=group))
-        content = store_file(name, folders.fd(folder), folder, self.sink, self._told)
+        path = path_of(folder, name) if self.restless else ""
+        content = store_file(
+            name, folders.fd(folder), folder, self.sink, self._told, is_restless=path in self.restless
+        )
         self._learn(folder, name, content.stat, content.signature)
+        if not content.still:
+            self.moves.busy.add(path_of(folder, name))
+            folder.racy.add(name)  # it is read again next time, whatever its stat says
         self.files_read += 1
-        self.bytes_read += content.stat.st_size
+        self.bytes_read += content.size
         if self.files_read % _PROGRESS_EVERY == 0:
             self.observer.progress("files read", self.files_read, None)
         entry = Entry(
             name,
             EntryKind.FILE,
             stat.S_IMODE(content.stat.st_mode),
-            content.stat.st_size,
+            content.size,
             content.id,
             group=group,
             attributes=content.attributes,
@@ -102,7 +122,8 @@ class Records(Struct, eq=False):
             sparse=content.sparse,
         )
         record = encode(entry)
-        self._seen[content.signature] = record
+        if content.still:
+            self._seen[content.signature] = record
         return record
 
     def _told(self, name: str, done: int, size: int) -> None:

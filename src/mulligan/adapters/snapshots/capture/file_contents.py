@@ -4,17 +4,18 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias
 
+from mulligan.adapters.snapshots.capture.sqlite_locks import not_written_by_sqlite
 from mulligan.adapters.snapshots.format.chunks import CHUNK, CHUNKED_ABOVE, pieces
 from mulligan.adapters.snapshots.format.pack_format import Kind
 from mulligan.adapters.snapshots.format.signatures import signature
 from mulligan.adapters.snapshots.format.tree_format import Attributes, Entry
 from mulligan.adapters.snapshots.packs.objects import Sink
-from mulligan.adapters.snapshots.scan.directory_handles import Place, path_of
 from mulligan.adapters.snapshots.scan.scan import Gone
-from mulligan.errors import TreeUnsteady
+from mulligan.osfiles.directory_handles import Place, path_of
 
 _HOLE = 4096  # zeros of this length and alignment become a hole again
 _PAUSES = (0.0, 0.005, 0.02, 0.08, 0.2)  # seconds before each try to read a file that kept changing
@@ -31,32 +32,74 @@ class Content(NamedTuple):
 
     stat: os.stat_result
     signature: bytes
+    size: int
     id: bytes
     attributes: Attributes
     sparse: bool
+    still: bool  # False: it changed whenever it was read, and this is what was read last
 
 
-def store_file(name: str, folder_fd: int, folder: Place, sink: Sink, told: Told) -> Content:
-    """Read a file that does not change meanwhile into objects, with progress for a large one.
+def store_file(
+    name: str, folder_fd: int, folder: Place, sink: Sink, told: Told, *, is_restless: bool = False
+) -> Content:
+    """Read a file into objects, with progress for a large one; Gone if it is no longer a file.
 
-    Gone if it is no longer a file, TreeUnsteady if it keeps changing.
+    A file that changes meanwhile is read again, several times; one that `is_restless` is known for it, and read
+    again once. One that never holds still is read as it is: if it is a database of SQLite, while no other program
+    writes to it.
     """
-    for pause in _PAUSES:
+    for pause in _PAUSES[:1] if is_restless else _PAUSES:
         if pause:
             time.sleep(pause)
-        fd = os.open(name, _FILE_FLAGS, dir_fd=folder_fd)
-        try:
-            before = os.fstat(fd)
-            if not stat.S_ISREG(before.st_mode):
-                raise Gone(path_of(folder, name))
-            seen = signature(before)
+        with _opened_file(name, folder_fd, folder) as (fd, before):
             object_id = _store_bytes(name, fd, before.st_size, sink, told)
-            content = Content(before, seen, object_id, read_attributes(fd), _has_holes(fd, before))
-            if object_id and signature(os.fstat(fd)) == seen:
-                return content
-        finally:
-            os.close(fd)
-    raise TreeUnsteady(path=path_of(folder, name))
+            if object_id and signature(os.fstat(fd)) == signature(before):
+                return _content(fd, before, before.st_size, object_id, still=True)
+    with _opened_file(name, folder_fd, folder) as (fd, _), not_written_by_sqlite(fd):
+        before = os.fstat(fd)
+        size, object_id = _store_so_far(name, fd, before.st_size, sink, told)
+        return _content(fd, before, size, object_id, still=False)
+
+
+@contextmanager
+def _opened_file(name: str, folder_fd: int, folder: Place) -> Generator[tuple[int, os.stat_result]]:
+    fd = os.open(name, _FILE_FLAGS, dir_fd=folder_fd)
+    try:
+        before = os.fstat(fd)
+        if not stat.S_ISREG(before.st_mode):
+            raise Gone(path_of(folder, name))
+        yield fd, before
+    finally:
+        os.close(fd)
+
+
+def _content(fd: int, st: os.stat_result, size: int, object_id: bytes, *, still: bool) -> Content:
+    sparse = still and _has_holes(fd, st)
+    return Content(st, signature(st), size, object_id, read_attributes(fd), sparse, still)
+
+
+def _store_so_far(name: str, fd: int, size: int, sink: Sink, told: Told) -> tuple[int, bytes]:
+    """Store as many bytes as a file has now; return how many these are, and their id.
+
+    A file that grows is not followed, and one that was cut meanwhile is as long as what could be read.
+    """
+    os.lseek(fd, 0, os.SEEK_SET)
+    if size <= CHUNKED_ABOVE:
+        data = _read(fd, size)
+        return len(data), store_bytes(data, sink)
+    ids: list[bytes] = []
+    done = 0
+    while done < size and (data := _read(fd, min(CHUNK, size - done))):
+        ids.append(sink.add(Kind.BLOB, data))
+        done += len(data)
+        told(name, done, size)
+        if len(data) < CHUNK:
+            break
+    if done <= CHUNKED_ABOVE:  # a short file has another form
+        os.lseek(fd, 0, os.SEEK_SET)
+        data = _read(fd, done)
+        return len(data), store_bytes(data, sink)
+    return done, sink.add(Kind.CHUNK_LIST, b"".join(ids))
 
 
 def _store_bytes(name: str, fd: int, size: int, sink: Sink, told: Told) -> bytes:

@@ -8,10 +8,11 @@ from msgspec import Struct
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.format.pack_format import Kind
 from mulligan.adapters.snapshots.format.tree_format import decode, encode, folder_object, unheld_record
-from mulligan.adapters.snapshots.scan.directory_handles import Folders, path_of
+from mulligan.adapters.snapshots.scan.exclusions import exclusions_of
 from mulligan.adapters.snapshots.scan.found_folder import Folder
-from mulligan.adapters.snapshots.scan.scan import Scan, Witness, exclusions_of, until_steady
+from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.domain.checkpoints.store_report import Unheld
+from mulligan.osfiles.directory_handles import Folders, path_of
 from mulligan.ports import WorkingTree
 
 
@@ -33,7 +34,14 @@ class Reading(Struct, eq=False):
 
     def _attempt(self, folders: Folders, started_ns: int) -> Folder:
         self.records.started_ns = started_ns
-        scan = Scan(folders, exclusions_of(self.tree), started_ns, self.witness, self.known)
+        scan = Scan(
+            folders,
+            exclusions_of(self.tree),
+            started_ns,
+            self.witness,
+            self.known,
+            moves=self.records.moves,
+        )
         top = scan.run()
         self.inside = scan.inside
         self.links = [each for names in scan.links.values() for each in names]

@@ -10,19 +10,22 @@ from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.full_capture import make_object, renewed
 from mulligan.adapters.snapshots.format.signatures import inode_and_links, signature
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, decode, encode
-from mulligan.adapters.snapshots.scan.directory_handles import Folders, path_of
-from mulligan.adapters.snapshots.scan.found_folder import Folder
-from mulligan.adapters.snapshots.scan.scan import (
-    PROJECT_HOME,
+from mulligan.adapters.snapshots.scan.exclusions import (
+    NOTHING,
     Exclusions,
-    Gone,
-    Scan,
     exclusions_in,
     exclusions_of,
-    is_left_out,
+    left_out_in,
+)
+from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.adapters.snapshots.scan.scan import (
+    Gone,
+    Scan,
     until_steady,
 )
 from mulligan.adapters.snapshots.watch.tree_watch import LOST_TREE, Watch, attached
+from mulligan.domain.resources.placement import PROJECT_HOME
+from mulligan.osfiles.directory_handles import Folders, path_of
 from mulligan.ports import WorkingTree
 
 
@@ -40,7 +43,7 @@ class Refreshing(Struct, eq=False):
     touched: dict[Folder, None] = {}  # folders whose objects were made now
     inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
     _new: list[tuple[Folder, Folder | None]] = []  # folders to enter, and what was known of them
-    _exclusions: Exclusions = {}
+    _exclusions: Exclusions = NOTHING
 
     def run(self, now_ns: Callable[[], int]) -> Folder:
         """Read the tree; Doubt where only a scan can find out."""
@@ -53,7 +56,7 @@ class Refreshing(Struct, eq=False):
         watch.catch_up()
         self._trust()
         self.records.started_ns = started_ns
-        scan = Scan(folders, self._exclusions, started_ns, watch)
+        scan = Scan(folders, self._exclusions, started_ns, watch, moves=self.records.moves)
         for folder, names in self._suspects():
             if attached(folder, self.top):  # else it went with a folder above it
                 self._look_into(scan, folders, folder, names)
@@ -86,12 +89,16 @@ class Refreshing(Struct, eq=False):
     def _look_into(self, scan: Scan, folders: Folders, folder: Folder, names: Iterable[str]) -> None:
         excluded = exclusions_in(folder, self._exclusions)
         try:
-            fd = folders.fd(folder)
+            fd, doubtful = folders.fd(folder), False
             for name in names:
-                if is_left_out(name, excluded):
-                    folder.skipped = _has_any(fd, {PROJECT_HOME, *excluded}, excluded)
+                if name == PROJECT_HOME or excluded.is_apart(name):
+                    doubtful = True
                 else:
-                    self._look_at(scan, folder, fd, folders.own_name(folder, name), name)
+                    # A name that is not known may be something excluded that came, or went.
+                    doubtful = doubtful or (bool(excluded) and not _is_held(folder, name))
+                    self._look_at(scan, folder, fd, folders.own_name(folder, name), name, excluded)
+            if doubtful:
+                _look_for_excluded(folder, fd, excluded)
         except (FileNotFoundError, NotADirectoryError) as exc:
             raise Gone(path_of(folder, ".")) from exc
         except OSError as exc:
@@ -100,7 +107,9 @@ class Refreshing(Struct, eq=False):
         while self._new:
             self._enter(scan, *self._new.pop())
 
-    def _look_at(self, scan: Scan, folder: Folder, fd: int, own_name: str, name: str) -> None:
+    def _look_at(
+        self, scan: Scan, folder: Folder, fd: int, own_name: str, name: str, excluded: Exclusions
+    ) -> None:
         try:
             st = os.stat(own_name, dir_fd=fd, follow_symlinks=False)
         except FileNotFoundError:
@@ -108,6 +117,10 @@ class Refreshing(Struct, eq=False):
                 self.watch.lost(LOST_TREE)
                 raise Doubt from None
             self._drop(folder, name)
+            return
+        if excluded.is_matched(name, is_folder=stat.S_ISDIR(st.st_mode)):
+            self._drop(folder, name)  # it may have been of another kind, and held
+            folder.skipped = True
             return
         old = folder.stats.get(name)
         if stat.S_ISDIR(st.st_mode) and self._is_known_folder(folder, name, old, st):
@@ -283,13 +296,12 @@ def _depth(folder: Folder) -> int:
     return depth
 
 
-def _has_any(fd: int, names: Iterable[str], excluded: Exclusions) -> bool:
-    """Return whether a folder has an excluded name."""
-    for name in names:
-        if is_left_out(name, excluded):
-            try:
-                os.stat(name, dir_fd=fd, follow_symlinks=False)
-            except FileNotFoundError:
-                continue
-            return True
-    return False
+def _is_held(folder: Folder, name: str) -> bool:
+    return name in folder.stats or name in folder.unheld
+
+
+def _look_for_excluded(folder: Folder, fd: int, excluded: Exclusions) -> None:
+    """Find out whether a folder has something excluded in it now."""
+    names = os.listdir(fd)
+    folder.apart = any(map(excluded.is_apart, names))
+    folder.skipped = folder.apart or PROJECT_HOME in names or bool(left_out_in(fd, excluded))

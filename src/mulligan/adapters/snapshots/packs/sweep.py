@@ -54,6 +54,7 @@ class Sweep(Struct, eq=False):
     live: Callable[[], Collection[Snapshot]]
     observer: Observer
     marks: Marks
+    thorough: bool = False  # leave no garbage at all: what is deleted must be gone
     _came: set[bytes] = set()  # marked after the verdict
     _standing: set[bytes] = set()  # ids of packs that stay
     _done: int = 0
@@ -88,7 +89,9 @@ class Sweep(Struct, eq=False):
             found = self._sort(pack, owned)
             if not found.live:
                 verdict.remove.append(found)
-            elif (pack.size - size_of_pack(found.live_bytes, 0)) * _TOLERATED >= pack.size:
+            elif (self.thorough and found.garbage) or (
+                pack.size - size_of_pack(found.live_bytes, 0)
+            ) * _TOLERATED >= pack.size:
                 verdict.rewrite.append(found)
             else:
                 verdict.keep.append(found)

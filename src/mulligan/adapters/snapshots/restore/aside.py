@@ -20,10 +20,10 @@ from msgspec import Struct, to_builtins
 
 from mulligan.adapters.snapshots.format.signatures import fields_of, inode_and_links, signature
 from mulligan.adapters.snapshots.restore.open_files import is_open_for_writing
-from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS
 from mulligan.boundaries import act
 from mulligan.domain.resources.placement import kept_name, spare_name
 from mulligan.errors import SystemFailed
+from mulligan.osfiles.directory_handles import FOLDER_FLAGS
 from mulligan.osfiles.moves import exchange, move_to_free_name
 
 JOURNAL = "journal"

@@ -26,51 +26,57 @@ from mulligan.adapters.snapshots.restore.aside import (
     remove_in_tree,
     signature_of,
 )
-from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS
 from mulligan.boundaries import act
 from mulligan.errors import SystemFailed
-from mulligan.osfiles.folders import make_private_folder
+from mulligan.osfiles.directory_handles import FOLDER_FLAGS
+from mulligan.osfiles.folders import is_one_filesystem, make_private_folder
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Asides(Struct, frozen=True, eq=False):
-    """The asides of a store."""
+    """The asides of a store, in one of two places: names can only be exchanged within one filesystem."""
 
     home: Path
+    staging: Path | None = None  # in the project folder, for trees that are not on the filesystem of `home`
 
     @contextlib.contextmanager
     def open(self, tree: Path) -> Generator[Aside]:
         """Make an aside for a restore of this tree; it is left as it is when the restore fails in between."""
-        make_private_folder(self.home)
-        path, journal = self._make()
+        place = self._place_for(tree)
+        make_private_folder(place)
+        path, journal = _made_in(place)
         aside = Aside(path, tree, journal)
         try:
             yield aside
             aside.clear()
         finally:
             aside.close()
+            self._leave()
 
-    def _make(self) -> tuple[Path, int]:
-        for _ in range(TRIES):
-            path = self.home / os.urandom(8).hex()
-            with act("aside.make"):
-                path.mkdir(mode=0o700)
-            try:
-                journal = os.open(path / JOURNAL, _NEW, 0o600)
-            except FileNotFoundError:
-                continue  # a recovery took it for abandoned
-            if _is_locked(journal):
-                return path, journal
-            os.close(journal)  # a recovery was faster, and clears it
-        raise SystemFailed(path=str(self.home), reason="another process kept locking each new file in it")
+    def _place_for(self, tree: Path) -> Path:
+        """Return the place from which names of the tree can be exchanged."""
+        make_private_folder(self.home)
+        if self.staging is None or is_one_filesystem(self.home, tree):
+            return self.home
+        return self.staging if is_one_filesystem(self.staging.parent, tree) else self.home
+
+    def _leave(self) -> None:
+        """Remove the place in the project folder, unless something is in it."""
+        if self.staging is not None:
+            with contextlib.suppress(OSError):
+                self.staging.rmdir()
+
+    def _places(self) -> list[Path]:
+        return [self.home] if self.staging is None else [self.home, self.staging]
 
     def recover(self, tree: Path, proof: Proof) -> list[str]:
         """Put back what killed restores took out of this tree and was not theirs; return where each is now."""
         found: list[str] = []
         for path, header, noted in self._abandoned():
-            if header is None or header == Header(str(tree), identity_of(tree)):
+            if header is None or header.identity == identity_of(tree):  # also where the tree was moved since
                 found += _recover(path, tree, noted, proof)
+        self._leave()
         return found
 
     def clear_abandoned(self, proof: Proof, *, dry_run: bool) -> int:
@@ -86,19 +92,38 @@ class Asides(Struct, frozen=True, eq=False):
                 with contextlib.suppress(OSError, SystemFailed):
                     if not dry_run:
                         _recover(path, tree, noted, proof)
+        if not dry_run:
+            self._leave()
         return count
 
     def _abandoned(self) -> Iterator[tuple[Path, Header | None, list[Noted]]]:
         """The asides whose restores were killed; one without a word has nothing of any tree."""
+        for place in self._places():
+            try:
+                paths = sorted(place.iterdir())
+            except FileNotFoundError:
+                continue
+            for path in paths:
+                with _opened(path) as journal:
+                    if journal is None:
+                        continue
+                    yield path, *_read(path, journal)
+
+
+def _made_in(place: Path) -> tuple[Path, int]:
+    """Make an empty aside; return it and its journal, locked."""
+    for _ in range(TRIES):
+        path = place / os.urandom(8).hex()
+        with act("aside.make"):
+            path.mkdir(mode=0o700)
         try:
-            paths = sorted(self.home.iterdir())
+            journal = os.open(path / JOURNAL, _NEW, 0o600)
         except FileNotFoundError:
-            return
-        for path in paths:
-            with _opened(path) as journal:
-                if journal is None:
-                    continue
-                yield path, *_read(path, journal)
+            continue  # a recovery took it for abandoned
+        if _is_locked(journal):
+            return path, journal
+        os.close(journal)  # a recovery was faster, and clears it
+    raise SystemFailed(path=str(place), reason="another process kept locking each new file in it")
 
 
 def _recover(path: Path, tree: Path, noted: list[Noted], proof: Proof) -> list[str]:

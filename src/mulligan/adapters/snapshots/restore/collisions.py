@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
-from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS, Folders, path_of
 from mulligan.errors import RestoreFailed
+from mulligan.osfiles.directory_handles import FOLDER_FLAGS, Folders, path_of
 from mulligan.ports import WorkingTree
 
 

@@ -13,10 +13,10 @@ from mulligan.adapters.snapshots.format.tree_format import (
     split_root,
 )
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
-from mulligan.adapters.snapshots.scan.directory_handles import Place, path_of
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.resources.placement import is_spare_name
+from mulligan.osfiles.directory_handles import Place, path_of
 
 
 class KnownTree:

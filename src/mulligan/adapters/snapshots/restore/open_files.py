@@ -8,6 +8,7 @@ filesystem, another system) the answer is no, and the comparison after the chang
 import fcntl
 import os
 import signal
+import stat
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -32,12 +33,29 @@ def writers_of(paths: Iterable[Path]) -> tuple[str, ...]:
             st = path.lstat()
             wanted.add((st.st_dev, st.st_ino))
     found: list[str] = []
-    for process in sorted((p for p in os.listdir(_PROC) if p.isdecimal()), key=int) if _PROC.is_dir() else ():
+    for process in _processes():
         with suppress(OSError):  # it ended, or is not ours to look at
             if any(_writes(process, fd, wanted) for fd in os.listdir(_PROC / process / "fd")):
                 name = (_PROC / process / "comm").read_text("utf-8", "replace").strip()
                 found.append(f"process {process} ({name})")
     return tuple(found)
+
+
+def inodes_open_for_writing() -> frozenset[int]:
+    """The numbers of the files that other processes have open for writing, as far as this user may look."""
+    found: set[int] = set()
+    own = str(os.getpid())
+    for process in (process for process in _processes() if process != own):
+        with suppress(OSError):  # it ended, or is not ours to look at
+            for fd in os.listdir(_PROC / process / "fd"):
+                st = (_PROC / process / "fd" / fd).stat()
+                if stat.S_ISREG(st.st_mode) and _writes(process, fd, {(st.st_dev, st.st_ino)}):
+                    found.add(st.st_ino)
+    return frozenset(found)
+
+
+def _processes() -> list[str]:
+    return sorted((p for p in os.listdir(_PROC) if p.isdecimal()), key=int) if _PROC.is_dir() else []
 
 
 def refuse_open(paths: Sequence[Path]) -> None:

@@ -5,10 +5,11 @@ import stat
 from mulligan.adapters.snapshots.format.signatures import matches
 from mulligan.adapters.snapshots.format.tree_format import EntryKind, decode, facts_of, kind_of
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
-from mulligan.adapters.snapshots.scan.directory_handles import Folders
+from mulligan.adapters.snapshots.scan.exclusions import NOTHING
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness
 from mulligan.errors import MulliganError
+from mulligan.osfiles.directory_handles import Folders
 
 _STAT_KINDS = {EntryKind.FILE: stat.S_IFREG, EntryKind.FOLDER: stat.S_IFDIR, EntryKind.SYMLINK: stat.S_IFLNK}
 
@@ -23,7 +24,7 @@ def settled_tree(
     others may write (not `sure`), files that were adjusted are read again too: an mtime that was put back can
     hide what was written right before.
     """
-    scan = Scan(folders, {}, started_ns, witness)
+    scan = Scan(folders, NOTHING, started_ns, witness)
     top = Folder("", None)
     found = {id(difference.top): top}
     for work in difference.works:

@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from mulligan.adapters.snapshots.format.tree_format import Attributes, Entry
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
-from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS, Folders, Place
 from mulligan.boundaries import act
 from mulligan.domain.resources.placement import spare_name
+from mulligan.osfiles.directory_handles import FOLDER_FLAGS, Folders, Place
 from mulligan.osfiles.folders import sync_filesystem
 from mulligan.osfiles.tempdirs import Rooms
 

@@ -25,11 +25,11 @@ from mulligan.adapters.snapshots.restore.known_tree import KnownTree, foreign_pa
 from mulligan.adapters.snapshots.restore.open_files import is_open_for_writing, refuse_open
 from mulligan.adapters.snapshots.restore.private_tree import Write
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
-from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS, Folders, Place, path_of
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Gone
 from mulligan.boundaries import act
-from mulligan.errors import TreeChanged, TreeUnsteady
+from mulligan.errors import TreeChanged
+from mulligan.osfiles.directory_handles import FOLDER_FLAGS, Folders, Place, path_of
 from mulligan.osfiles.folders import sync_filesystem
 
 _OPENED = 0o700  # what a folder has while it is worked in
@@ -344,9 +344,9 @@ def holds(folder_fd: int, name: str, record: bytes) -> bool:
         if entry.kind is EntryKind.SYMLINK:
             return os.fsencode(os.readlink(name, dir_fd=folder_fd)) == entry.target
         content = store_file(name, folder_fd, _NOWHERE, HashingSink(), _unobserved)
-    except (Gone, TreeUnsteady, OSError):
+    except (Gone, OSError):
         return False
-    return (content.id, content.attributes) == (entry.id, entry.attributes)
+    return content.still and (content.id, content.attributes) == (entry.id, entry.attributes)
 
 
 def _unobserved(_name: str, _done: int, _size: int) -> None:

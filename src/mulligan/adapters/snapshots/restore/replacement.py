@@ -12,9 +12,9 @@ from mulligan.adapters.snapshots.restore.aside import Aside, Foreign, Noted
 from mulligan.adapters.snapshots.restore.asides import Asides
 from mulligan.adapters.snapshots.restore.open_files import is_open_for_writing, refuse_open
 from mulligan.adapters.snapshots.restore.real_tree import hand_over
-from mulligan.adapters.snapshots.scan.directory_handles import FOLDER_FLAGS
 from mulligan.boundaries import act
 from mulligan.errors import TreeChanged
+from mulligan.osfiles.directory_handles import FOLDER_FLAGS
 from mulligan.osfiles.folders import sync_filesystem
 from mulligan.ports import Replacement
 

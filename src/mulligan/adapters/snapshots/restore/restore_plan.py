@@ -5,7 +5,8 @@ mtime alone is restored without a report.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
@@ -20,14 +21,19 @@ from mulligan.adapters.snapshots.format.tree_format import (
     own_part,
     split_root,
 )
-from mulligan.adapters.snapshots.scan.directory_handles import Place, path_of
+from mulligan.adapters.snapshots.restore.adoption import NO_DOUBT, Doubtful
+from mulligan.adapters.snapshots.scan.exclusions import NOTHING, Exclusions, exclusions_of
 from mulligan.adapters.snapshots.scan.found_folder import Folder
-from mulligan.adapters.snapshots.scan.scan import Exclusions, exclusions_of, is_left_out
 from mulligan.adapters.snapshots.trees.stored_diff import FolderReader
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import ChangeAction, PathChange
+from mulligan.domain.paths.path_set import PathSet
 from mulligan.errors import RestoreFailed
+from mulligan.osfiles.directory_handles import Place, path_of
 from mulligan.ports import WorkingTree
+
+# The records of a stored tree in a folder: of a restore that touches only what differs from that tree.
+SparedRecords: TypeAlias = Callable[[Place], Mapping[str, bytes]]
 
 
 class Clearing(Struct, frozen=True):
@@ -80,22 +86,33 @@ def compare_trees(
     snapshot: Snapshot,
     tree: WorkingTree,
     folders: FolderReader,
+    spared: SparedRecords | None = None,
+    doubtful: Doubtful = NO_DOUBT,
 ) -> Difference:
-    """Plan a restore; RestoreFailed where the target needs a place that something else must keep."""
-    return _Comparison(inside, folders, tree).run(present, snapshot, exclusions_of(tree))
+    """Plan a restore; RestoreFailed where the target needs a place that something else must keep.
+
+    A path for which `spared` has what the target has is left alone, whatever is there now. What is `doubtful` is
+    written again although it seems to be the same.
+    """
+    return _Comparison(inside, folders, tree, PathSet(tree.only), spared, doubtful).run(
+        present, snapshot, exclusions_of(tree)
+    )
 
 
 class _Comparison(Struct, eq=False):
     inside: Mapping[tuple[int, int], int]
     folders: FolderReader
     tree: WorkingTree
+    only: PathSet
+    spared: SparedRecords | None
+    doubtful: Doubtful
     _touched: set[tuple[int, str]] = set()  # names of the present tree that do not stay as they are
     _wanted_groups: set[bytes] = set()
 
     def run(self, present: Folder, snapshot: Snapshot, exclusions: Exclusions) -> Difference:
         address = address_of(snapshot.roots[0])
         records = split_root(address, self.folders.read(address))
-        top = Work("", None, None, present, records, {})
+        top = Work("", None, None, present, records, NOTHING)
         difference = Difference(top)
         pending = [(top, b"")]
         while pending:
@@ -114,21 +131,29 @@ class _Comparison(Struct, eq=False):
         """Compare one folder; return the folders below that differ, with their addresses."""
         present = work.present
         have = present.records if present else {}
+        if self.only and work.parent is not None:
+            work.records = self._narrowed(work, have)
+        left = self._left_alone(work, have)
+        # What is left alone is not among the records to reach, and so not taken for known afterwards.
+        work.records = {n: r for n, r in work.records.items() if n not in left} if left else work.records
         if present is not None:
-            for name in have.keys() - work.records.keys():
+            for name in have.keys() - work.records.keys() - left:
                 self._remove(difference, work, present, name)
         opened: list[tuple[Work, bytes]] = []
         for name, record in work.records.items():
-            if is_left_out(name, work.exclusions):
+            if work.exclusions.leave_out(name, is_folder=kind_of(record) is EntryKind.FOLDER):
                 continue
             if kind_of(record) is EntryKind.UNHELD:
                 continue  # the snapshot does not know what was there: whatever is there now stays
             if present is not None and name in present.unheld:
                 raise _blocked(work, name, present.unheld[name])
             mine = have.get(name)
-            if mine == record:
+            doubted = present is not None and name in self.doubtful.get(id(present), ())
+            if mine == record and not doubted:
                 continue
-            below = exclusions if work.parent is None else work.exclusions.get(name, {})
+            if mine is None and present is not None and present.skipped and self._is_taken(work, record):
+                raise _blocked(work, name, "something that is excluded from snapshots is there")
+            below = exclusions if work.parent is None else work.exclusions.below(name)
             if present is not None and mine is not None and kind_of(mine) is not kind_of(record):
                 self._remove(difference, work, present, name)
                 if kind_of(mine) is EntryKind.FOLDER and not work.clear[-1].goes:
@@ -137,8 +162,29 @@ class _Comparison(Struct, eq=False):
             if kind_of(record) is EntryKind.FOLDER:
                 opened.append(self._folder(difference, work, mine, record, below))
             else:
-                self._leaf(difference, work, mine, record)
+                self._leaf(difference, work, mine, record, doubted=doubted)
         return opened
+
+    def _is_taken(self, work: Work, record: bytes) -> bool:
+        """Return whether something excluded has a name that the snapshot needs: a folder in the place of a file."""
+        name, is_folder = decode(record).name, kind_of(record) is EntryKind.FOLDER
+        excluded = work.exclusions.is_matched(name, is_folder=not is_folder)
+        return excluded and os.path.lexists(self.tree.path / path_of(work, name))
+
+    def _narrowed(self, work: Work, have: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Return the content to reach, with names that the restore must not touch as they are."""
+        names = {*have, *work.records}
+        touched = {name for name in names if self.only.leads_to(path_of(work, name))}
+        kept = {name: record for name, record in have.items() if name not in touched}
+        return kept | {name: record for name, record in work.records.items() if name in touched}
+
+    def _left_alone(self, work: Work, have: Mapping[str, bytes]) -> set[str]:
+        """Return the names in a folder that are the same in the spared tree and in the target, but not now."""
+        if self.spared is None:
+            return set()
+        kept, wanted = self.spared(work), work.records
+        mine = {name for name in have.keys() | wanted.keys() if have.get(name) != wanted.get(name)}
+        return {name for name in mine if _identity(kept.get(name)) == _identity(wanted.get(name))}
 
     def _folder(
         self, difference: Difference, work: Work, mine: bytes | None, record: bytes, exclusions: Exclusions
@@ -154,14 +200,16 @@ class _Comparison(Struct, eq=False):
             return child, b""
         return child, entry.address
 
-    def _leaf(self, difference: Difference, work: Work, mine: bytes | None, record: bytes) -> None:
+    def _leaf(
+        self, difference: Difference, work: Work, mine: bytes | None, record: bytes, *, doubted: bool
+    ) -> None:
         entry = decode(record)
         if mine is not None and identity_part(mine) == identity_part(record):
-            if decode(mine).mtime_ns == entry.mtime_ns:
+            if decode(mine).mtime_ns == entry.mtime_ns and not doubted:
                 return  # holes alone differ
         else:
             difference.note(work, entry.name, ChangeAction.RESTORED)
-        if mine is not None and self._adjustable(work, decode(mine), entry):
+        if mine is not None and not doubted and self._adjustable(work, decode(mine), entry):
             work.adjust.append(entry)
             return
         work.write.append(entry)
@@ -218,6 +266,10 @@ class _Comparison(Struct, eq=False):
             for name, group in folder.groups.items():
                 if group in self._wanted_groups and (id(folder), name) not in self._touched:
                     difference.kept_links.setdefault(group, (folder, name))
+
+
+def _identity(record: bytes | None) -> bytes | None:
+    return None if record is None else identity_part(record)
 
 
 def _blocked(work: Work, name: str, reason: str) -> RestoreFailed:

@@ -24,11 +24,11 @@ from mulligan.adapters.snapshots.restore.post_restore import settled_tree
 from mulligan.adapters.snapshots.restore.private_tree import PrivateTree, private_tree
 from mulligan.adapters.snapshots.restore.real_tree import RealTree, real_tree
 from mulligan.adapters.snapshots.restore.restore_plan import Clearing, Difference, Work
-from mulligan.adapters.snapshots.scan.directory_handles import Folders, Place, path_of
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Witness
 from mulligan.boundaries import act
 from mulligan.errors import RestoreFailed
+from mulligan.osfiles.directory_handles import Folders, Place, path_of
 from mulligan.osfiles.folders import make_private_folder
 from mulligan.osfiles.tempdirs import Rooms
 from mulligan.ports import Observer, WorkingTree

@@ -25,6 +25,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "_patterns.h"
+
 #ifdef __linux__
 #include <linux/magic.h>
 #include <sys/inotify.h>
@@ -37,6 +40,7 @@
 #define SIGNATURE 48 /* bytes, as signatures.py packs them */
 #define ROW 104      /* bytes, as archive.py packs them */
 #define PLAIN 1      /* among the flags of a row */
+#define SKIPPED 4
 #define SECOND_NS 1000000000LL
 #define FARTHEST_SECOND 9223372035LL /* some time in the year 2262: later ones do not fit */
 
@@ -65,6 +69,8 @@ typedef struct Node {
     size_t number; /* among those that are returned */
     int told;
     char *name;
+    char *path;      /* from the tree's own folder, with a slash at its end; NULL: no pattern needs it */
+    int in_git;      /* it is a git directory, or in one: no pattern is about it */
     DIR *dir;        /* open until all folders in it are */
     size_t unopened; /* folders in it */
     char *text;      /* the names of all entries, each ended by a zero byte */
@@ -85,13 +91,17 @@ typedef struct Node {
 typedef struct {
     uint32_t end; /* the row after the last one below */
     size_t name_length, names_length, count;
-    int plain;
+    int plain, skipped;
     const unsigned char *name, *names, *signatures;
 } Row;
 
 typedef struct {
     int top;              /* descriptor of the folder to begin with */
     const char *left_out; /* the one name that is never looked at */
+    Pattern *patterns;    /* of what else is left out; the last one that fits decides */
+    size_t pattern_count;
+    const char *prefix; /* path of the folder to begin with, with a slash at its end; empty: the tree itself */
+    int needs_paths;    /* some pattern is about paths */
     long long recent_ns;  /* what changed since then is marked */
     int queue;            /* inotify; -1: nothing is watched */
     uint32_t mask;
@@ -131,9 +141,23 @@ static void free_node(Node *node)
     if (node->dir != NULL)
         closedir(node->dir);
     free(node->name);
+    free(node->path);
     free(node->text);
     free(node->entries);
     free(node);
+}
+
+/* Let a folder know its path; 0 where there is no memory. */
+static int set_path(const Walk *walk, Node *node, const Node *parent)
+{
+    if (!walk->needs_paths)
+        return 1;
+    const char *above = parent ? parent->path : walk->prefix, *name = parent ? node->name : "";
+    size_t length = strlen(above) + strlen(name) + 2;
+    node->path = malloc(length);
+    if (node->path != NULL)
+        snprintf(node->path, length, "%s%s%s", above, name, parent ? "/" : "");
+    return node->path != NULL;
 }
 
 /* A new folder to look at; NULL where there is no memory. */
@@ -143,12 +167,14 @@ static Node *add_node(Walk *walk, Node *parent, const char *name, long long know
     if (node == NULL)
         return NULL;
     node->name = strdup(name);
-    if (node->name == NULL || !grow((void **)&walk->nodes, &walk->room, walk->count + 1, sizeof *walk->nodes) ||
+    if (node->name == NULL || !set_path(walk, node, parent) ||
+        !grow((void **)&walk->nodes, &walk->room, walk->count + 1, sizeof *walk->nodes) ||
         !grow((void **)&walk->pending, &walk->pending_room, walk->waiting + 1, sizeof *walk->pending)) {
         free_node(node);
         return NULL;
     }
     node->parent = parent;
+    node->in_git = parent != NULL && (parent->in_git || strcmp(name, ".git") == 0);
     node->known = known;
     walk->nodes[walk->count++] = node;
     walk->pending[walk->waiting++] = node;
@@ -177,6 +203,7 @@ static int read_row(const Walk *walk, long long number, Row *row)
     row->names_length = get(from + 8, 4);
     row->count = get(from + 12, 4);
     row->plain = (get(from + 16, 4) & PLAIN) != 0;
+    row->skipped = (get(from + 16, 4) & SKIPPED) != 0;
     uint64_t at = get(from + 24, 8);
     uint64_t length = (uint64_t)row->name_length + row->names_length + (uint64_t)row->count * SIGNATURE;
     if (row->end <= number || row->end > rows || at > heap || length > heap - at)
@@ -191,7 +218,8 @@ static int read_row(const Walk *walk, long long number, Row *row)
 static int is_as_known(const Walk *walk, const Node *node)
 {
     Row row;
-    if (!read_row(walk, node->known, &row) || !row.plain || node->skipped || row.count != node->count)
+    if (!read_row(walk, node->known, &row) || !row.plain || node->skipped != row.skipped ||
+        row.count != node->count)
         return 0;
     const unsigned char *name = row.names, *end = row.names + row.names_length;
     for (size_t at = 0; at < node->count; at++) {
@@ -312,6 +340,39 @@ static int recall_names(Node *node, const Row *row)
     return 1;
 }
 
+/* Return whether the patterns leave a name out. */
+static int is_matched(const Walk *walk, const Node *node, const struct dirent *found)
+{
+    const unsigned char *name = (const unsigned char *)found->d_name, *path = name;
+    char *whole = NULL;
+    int is_folder = found->d_type == DT_UNKNOWN ? -1 : found->d_type == DT_DIR, matched = 0;
+    if (node->path != NULL && node->path[0] != '\0') {
+        size_t length = strlen(node->path) + strlen(found->d_name) + 1;
+        whole = malloc(length);
+        if (whole == NULL)
+            return -1;
+        snprintf(whole, length, "%s%s", node->path, found->d_name);
+        path = (const unsigned char *)whole;
+    }
+    for (size_t at = walk->pattern_count; at-- > 0;) {
+        const Pattern *pattern = &walk->patterns[at];
+        if (!fits(pattern, path, name))
+            continue;
+        if (pattern->flags & FOLDERS_ONLY) {
+            struct stat st;
+            if (is_folder < 0)
+                is_folder = fstatat(dirfd(node->dir), found->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                            S_ISDIR(st.st_mode);
+            if (!is_folder)
+                continue;
+        }
+        matched = !(pattern->flags & BRINGS_BACK);
+        break;
+    }
+    free(whole);
+    return matched;
+}
+
 /* Take in the names of an open folder; 0 where they cannot be read, or there is no memory (see errno). */
 static int read_names(const Walk *walk, Node *node)
 {
@@ -323,6 +384,17 @@ static int read_names(const Walk *walk, Node *node)
         if (strcmp(name, walk->left_out) == 0) {
             node->skipped = 1;
             continue;
+        }
+        if (walk->pattern_count > 0 && !node->in_git) {
+            int matched = is_matched(walk, node, found);
+            if (matched < 0) {
+                errno = ENOMEM;
+                return 0;
+            }
+            if (matched) {
+                node->skipped = 1;
+                continue;
+            }
         }
         if (!add_entry(node, name, strlen(name)))
             return 0;
@@ -358,6 +430,8 @@ static int list(const Walk *walk, Node *node)
     int recall = node->same_names && read_row(walk, node->known, &row) && row.plain;
     if (!(recall ? recall_names(node, &row) : read_names(walk, node)))
         return errno;
+    if (recall)
+        node->skipped = row.skipped;
     int fd = dirfd(node->dir);
     for (size_t at = 0; at < node->count; at++)
         if (!look_at(walk, node, &node->entries[at], fd))
@@ -637,9 +711,9 @@ static PyObject *describe_known(const Walk *walk, const Node *node)
         }
         name = next ? next + 1 : end;
     }
-    return Py_BuildValue("(y#y#NLO)", (const char *)row.names, (Py_ssize_t)row.names_length,
+    return Py_BuildValue("(y#y#NLN)", (const char *)row.names, (Py_ssize_t)row.names_length,
                          (const char *)row.signatures, (Py_ssize_t)(row.count * SIGNATURE), marked, size,
-                         Py_False);
+                         PyBool_FromLong(row.skipped));
 }
 
 /* What a folder holds: (names, signatures, marked, bytes, skipped). */
@@ -723,16 +797,51 @@ static void free_walk(Walk *walk)
     free(walk->pending);
 }
 
+/* Take over the patterns, each as (text, flags, plain); 0 with an exception where that fails. */
+static int read_patterns(Walk *walk, PyObject *patterns)
+{
+    Py_ssize_t count = PyList_GET_SIZE(patterns);
+    if (count == 0)
+        return 1;
+    walk->patterns = calloc((size_t)count, sizeof *walk->patterns);
+    if (walk->patterns == NULL) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    for (Py_ssize_t at = 0; at < count; at++) {
+        Pattern *pattern = &walk->patterns[at];
+        const char *text;
+        Py_ssize_t length, plain;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(patterns, at), "y#in:pattern", &text, &length, &pattern->flags,
+                              &plain))
+            return 0;
+        if (plain < 0 || plain > length || strlen(text) != (size_t)length) {
+            PyErr_SetString(PyExc_ValueError, "this is not a pattern");
+            return 0;
+        }
+        pattern->text = (const unsigned char *)text; /* the list keeps it, and the caller the list */
+        pattern->length = (size_t)length;
+        pattern->plain = (size_t)plain;
+        walk->needs_paths |= !(pattern->flags & ANYWHERE);
+    }
+    walk->pattern_count = (size_t)count;
+    return 1;
+}
+
 static PyObject *walk_tree(PyObject *Py_UNUSED(module), PyObject *args)
 {
     Walk walk = {0};
     PyObject *found = NULL;
     int threads;
     long long row;
-    if (!PyArg_ParseTuple(args, "iyLiIiy*y*L:walk", &walk.top, &walk.left_out, &walk.recent_ns, &walk.queue,
-                          &walk.mask, &threads, &walk.rows, &walk.heap, &row))
+    PyObject *patterns;
+    if (!PyArg_ParseTuple(args, "iyLiIiy*y*LO!y:walk", &walk.top, &walk.left_out, &walk.recent_ns, &walk.queue,
+                          &walk.mask, &threads, &walk.rows, &walk.heap, &row, &PyList_Type, &patterns,
+                          &walk.prefix))
         return NULL;
-    if (threads < 1 || threads > MOST_THREADS) {
+    if (!read_patterns(&walk, patterns)) {
+        /* the exception says why */
+    } else if (threads < 1 || threads > MOST_THREADS) {
         PyErr_Format(PyExc_ValueError, "threads must be 1 to %d, not %d", MOST_THREADS, threads);
     } else if (pthread_mutex_init(&walk.lock, NULL) != 0) {
         PyErr_NoMemory();
@@ -751,6 +860,7 @@ static PyObject *walk_tree(PyObject *Py_UNUSED(module), PyObject *args)
         }
         pthread_mutex_destroy(&walk.lock);
     }
+    free(walk.patterns);
     PyBuffer_Release(&walk.rows);
     PyBuffer_Release(&walk.heap);
     return found;
@@ -758,7 +868,7 @@ static PyObject *walk_tree(PyObject *Py_UNUSED(module), PyObject *args)
 
 static PyMethodDef methods[] = {
     {"walk", walk_tree, METH_VARARGS,
-     "walk(folder_fd, left_out, recent_ns, inotify_fd, inotify_mask, threads, rows, heap, row)\n--\n\n"
+     "walk(folder_fd, left_out, recent_ns, inotify_fd, inotify_mask, threads, rows, heap, row, patterns, prefix)\n--\n\n"
      "List a folder and all below it; the folder itself comes first, and parents before children."},
     {NULL, NULL, 0, NULL},
 };

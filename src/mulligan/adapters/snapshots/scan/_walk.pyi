@@ -15,5 +15,7 @@ def walk(
     rows: memoryview,
     heap: memoryview,
     row: int,
+    patterns: list[tuple[bytes, int, int]],
+    prefix: bytes,
     /,
 ) -> list[Found]: ...

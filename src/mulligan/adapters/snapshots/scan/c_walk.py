@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from mulligan.adapters.snapshots.scan import _walk
 
     Walk: TypeAlias = Callable[
-        [int, bytes, int, int, int, int, memoryview, memoryview, int], list[_walk.Found]
+        [int, bytes, int, int, int, int, memoryview, memoryview, int, list[tuple[bytes, int, int]], bytes],
+        list[_walk.Found],
     ]
 
 walk: "Walk | None" = None

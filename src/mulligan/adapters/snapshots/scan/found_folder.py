@@ -23,6 +23,7 @@ class Folder(Struct, eq=False):
     groups: dict[str, bytes] = {}  # names that share an inode -> first path
     unheld: dict[str, str] = {}  # names that cannot be held -> why
     skipped: bool = False  # has something excluded in it
+    apart: bool = False  # some of that is excluded as a path of another resource
     id: bytes = b""
     address: bytes = b""  # empty: not known
     files: int = 0  # below here, folders not counted
@@ -99,7 +100,7 @@ class Folder(Struct, eq=False):
     def start_anew(self) -> None:
         """Forget what was found, before the folder is listed."""
         self._stats, self._listing, self.racy, self.unheld, self._children = {}, None, set(), {}, {}
-        self.skipped = False
+        self.skipped = self.apart = False
 
     def list_as(self, listing: Listing) -> None:
         """Take signatures in one piece."""

@@ -4,9 +4,8 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from mulligan.adapters.snapshots.cache.tree_archive import NOTHING, Archive
 from mulligan.adapters.snapshots.format.signatures import (
@@ -20,12 +19,12 @@ from mulligan.adapters.snapshots.format.signatures import (
 )
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME
 from mulligan.adapters.snapshots.scan import c_walk as walking
-from mulligan.adapters.snapshots.scan.directory_handles import Folders, path_of
+from mulligan.adapters.snapshots.scan.exclusions import Exclusions, exclusions_in
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.watch import inotify
 from mulligan.domain.resources.placement import PROJECT_HOME
 from mulligan.errors import SystemFailed, TreeUnsteady
-from mulligan.ports import WorkingTree
+from mulligan.osfiles.directory_handles import Folders, path_of
 
 NOT_READABLE = "it may not be read"
 _TRIES = 5
@@ -36,11 +35,28 @@ _UNHELD_KINDS = {
     stat.S_IFCHR: "a device",
 }
 
-Exclusions: TypeAlias = "dict[str, Exclusions]"  # excluded paths as nested names; an empty one excludes
-
 
 class Gone(Exception):
     """A path that was listed is no longer there, or is another kind of thing: the scan starts again."""
+
+
+class Moves:
+    """The files of a tree that do not hold still while it is looked at."""
+
+    def __init__(self) -> None:
+        self.busy = set[str]()  # the tree is taken without them, or as they were read last
+        self._vanished = set[str]()
+
+    def vanished(self, path: str) -> None:
+        """Take note that a file was gone when it was to be looked at.
+
+        The first time all is looked at again, by Gone: it may be somewhere else by now. A file that goes again and
+        again is made and removed all the time, as the journal of a database is: it is left out.
+        """
+        if path not in self._vanished:
+            self._vanished.add(path)
+            raise Gone(path)
+        self.busy.add(path)
 
 
 class Witness:
@@ -70,23 +86,6 @@ class Witness:
         """Take note that the listing cannot be relied on."""
 
 
-def is_left_out(name: str, excluded: Exclusions) -> bool:
-    """Return whether a name in a folder is excluded: neither captured nor touched."""
-    return name == PROJECT_HOME or (name in excluded and not excluded[name])
-
-
-def exclusions_of(tree: WorkingTree) -> Exclusions:
-    """The tree's excluded paths by names."""
-    top: Exclusions = {}
-    for names in sorted((path.split("/") for path in tree.excluded), key=len):
-        here = top
-        for name in names:
-            if name in here and not here[name]:
-                break  # below something that is excluded already
-            here = here.setdefault(name, {})
-    return top
-
-
 class Scan(Struct, eq=False):
     """One look at a whole tree."""
 
@@ -95,6 +94,7 @@ class Scan(Struct, eq=False):
     started_ns: int
     witness: Witness
     known: Folder | None = None  # the tree as it was read before
+    moves: Moves = field(default_factory=Moves)
     links: dict[tuple[int, int], list[tuple[Folder, str]]] = {}  # names of files with several links
     inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
     size_bytes: int = 0
@@ -129,11 +129,12 @@ class Scan(Struct, eq=False):
         pending = [(folder, excluded)]
         while pending:
             folder, excluded = pending.pop()
-            for each in [folder] if excluded else self._walk(folder):
-                if self._list_by_hand(each, excluded):
-                    pending.extend((child, excluded.get(name, {})) for name, child in each.children.items())
+            for each in [folder] if excluded.has_paths else self._walk(folder, excluded):
+                here = excluded if each is folder else exclusions_in(each, self.exclusions)
+                if self._list_by_hand(each, here):
+                    pending.extend((child, here.below(name)) for name, child in each.children.items())
 
-    def _walk(self, top: Folder) -> list[Folder]:
+    def _walk(self, top: Folder, excluded: Exclusions) -> list[Folder]:
         """Scan a folder and all below in C; return the folders that must be listed in Python."""
         if walking.walk is None:
             return [top]
@@ -147,7 +148,10 @@ class Scan(Struct, eq=False):
         home, threads = os.fsencode(PROJECT_HOME), walking.THREADS
         archive, number = self._known_place(top)
         known = archive.rows, archive.heap, number
-        found = walking.walk(fd, home, self._recent_ns, witness.queue, inotify.WANTED, threads, *known)
+        patterns = excluded.for_walk, os.fsencode(excluded.prefix)
+        found = walking.walk(
+            fd, home, self._recent_ns, witness.queue, inotify.WANTED, threads, *known, *patterns
+        )
         for parent, name, watch, row, content in found:
             folder = folders[parent].children[name] if folders else top
             folders.append(folder)
@@ -198,7 +202,7 @@ class Scan(Struct, eq=False):
             try:
                 self._list_once(folder, fd, excluded)
                 return
-            except FileNotFoundError:
+            except Gone:
                 continue  # an entry went between listing and looking: list again
         raise TreeUnsteady(path=_path(folder))
 
@@ -207,13 +211,16 @@ class Scan(Struct, eq=False):
         with os.scandir(fd) as entries:
             for entry in entries:
                 name = entry.name
-                if name == PROJECT_HOME or (excluded and is_left_out(name, excluded)):
+                if name == PROJECT_HOME or (excluded and self._leaves_out(folder, entry, excluded)):
                     folder.skipped = True
                     continue
                 try:
                     st = entry.stat(follow_symlinks=False)
                 except PermissionError as exc:
                     raise _NotSearchable from exc
+                except FileNotFoundError:
+                    self.moves.vanished(path_of(folder, name))
+                    continue
                 # Most entries are plain old files: what there is to note of those is noted here, a third faster.
                 fields = mode, links, _, size, mtime_ns, ctime_ns, _ = FIELDS(st)
                 if mode & 0o170000 == stat.S_IFREG and links == 1 and mtime_ns < recent_ns > ctime_ns:
@@ -222,6 +229,13 @@ class Scan(Struct, eq=False):
                 else:
                     self.note(folder, name, st)
         self.size_bytes += size_bytes
+
+    @staticmethod
+    def _leaves_out(folder: Folder, entry: "os.DirEntry[str]", excluded: Exclusions) -> bool:
+        if excluded.is_apart(entry.name):
+            folder.apart = True
+            return True
+        return excluded.is_matched(entry.name, is_folder=entry.is_dir(follow_symlinks=False))
 
     def note(self, folder: Folder, name: str, st: os.stat_result) -> None:
         """Note one entry; one that cannot be held with the reason."""
@@ -275,15 +289,6 @@ class _NotSearchable(Exception):
 
 def _path(folder: Folder) -> str:
     return ROOT_NAME if folder.parent is None else path_of(folder.parent, folder.name)
-
-
-def exclusions_in(folder: Folder, exclusions: Exclusions) -> Exclusions:
-    """The part of a tree's exclusions that is about one of its folders."""
-    if not exclusions or folder.parent is None:
-        return {}
-    if folder.parent.parent is None:
-        return exclusions
-    return exclusions_in(folder.parent, exclusions).get(folder.name, {})
 
 
 def until_steady(attempt: Callable[[], Folder]) -> Folder:

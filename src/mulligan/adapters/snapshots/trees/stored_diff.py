@@ -1,7 +1,7 @@
 """In which paths two stored trees differ; folders that are equal are not opened."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -18,6 +18,7 @@ from mulligan.adapters.snapshots.format.tree_format import (
     split_root,
 )
 from mulligan.domain.checkpoints.snapshot import ObjectId
+from mulligan.domain.paths.path_set import PathSet
 from mulligan.domain.trees.tree_difference import Beside, EntryType, StoredContent, TreeDifference, TreeEntry
 
 _Records = dict[str, bytes]
@@ -41,9 +42,14 @@ class FolderReader(Struct, frozen=True, eq=False):
         return known
 
 
-def differences(old: bytes, new: bytes, folders: FolderReader) -> tuple[TreeDifference, ...]:
-    """Return the differences of two trees, given by address, sorted by the bytes of the paths."""
-    read = folders.read
+def differences(
+    old: bytes, new: bytes, folders: FolderReader, within: Sequence[str] = ()
+) -> tuple[TreeDifference, ...]:
+    """Return the differences of two trees, given by address, sorted by the bytes of the paths.
+
+    With `within` only those of these paths, of what is below them, and of the folders around them.
+    """
+    read, asked = folders.read, PathSet(within)
     found: list[TreeDifference] = []
     pending: list[tuple[str, _Records, _Records]] = [
         ("", split_root(old, read(old)), split_root(new, read(new)))
@@ -55,6 +61,8 @@ def differences(old: bytes, new: bytes, folders: FolderReader) -> tuple[TreeDiff
             if mine is not None and other is not None and identity_part(mine) == identity_part(other):
                 continue
             path = os.path.join(place, name)
+            if asked and not asked.leads_to(path):
+                continue
             was, became = _entry(mine), _entry(other)
             if was is None and became is None:
                 continue
@@ -62,7 +70,7 @@ def differences(old: bytes, new: bytes, folders: FolderReader) -> tuple[TreeDiff
                 below = "" if not place and name == ROOT_NAME else path
                 pending.append((below, _opened(was, folders), _opened(became, folders)))
             if not _same_folder(mine, was, other, became):
-                found.append(TreeDifference(path, _shown(was), _shown(became)))
+                found.append(TreeDifference(path, shown(was), shown(became)))
     return tuple(sorted(found, key=lambda difference: os.fsencode(difference.path)))
 
 
@@ -91,7 +99,8 @@ def _same_folder(mine: bytes | None, was: Entry | None, other: bytes | None, bec
     return own_part(mine) == own_part(other) and _HOLDS_NOTHING not in (was.id, became.id)
 
 
-def _shown(entry: Entry | None) -> TreeEntry | None:
+def shown(entry: Entry | None) -> TreeEntry | None:
+    """Return an entry as others see it."""
     if entry is None:
         return None
     is_file = entry.kind is EntryKind.FILE

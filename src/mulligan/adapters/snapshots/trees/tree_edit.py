@@ -43,11 +43,11 @@ class _Node(Struct):
 def grafted(
     root: Root,
     edits: Mapping[str, TreeEntry | None],
-    at_ns: int,
+    at_ns: int | None,
     read: Callable[[bytes], bytes],
     sink: Sink,
 ) -> Root:
-    """Store a tree that is the root's but for the edits."""
+    """Store a tree that is the root's but for the edits; with `at_ns` None folders keep their mtimes."""
     address = address_of(root)
     records = split_root(address, read(address))
     top = _nodes(edits)
@@ -72,7 +72,7 @@ def _nodes(edits: Mapping[str, TreeEntry | None]) -> _Node:
 class _Grafting(Struct, frozen=True, eq=False):
     read: Callable[[bytes], bytes]
     sink: Sink
-    at_ns: int
+    at_ns: int | None
 
     def edited(self, name: str, node: _Node, record: bytes | None, path: str) -> bytes | None:
         """Return the record of a name after the edits; None if it is removed."""
@@ -109,7 +109,7 @@ class _Grafting(Struct, frozen=True, eq=False):
             folder._replace(
                 id=identity,
                 address=self.sink.add(Kind.TREE, data),
-                mtime_ns=self.at_ns if touched else folder.mtime_ns,
+                mtime_ns=self.at_ns if touched and self.at_ns is not None else folder.mtime_ns,
             )
         )
 

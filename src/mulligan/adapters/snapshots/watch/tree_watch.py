@@ -10,15 +10,10 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from mulligan.adapters.snapshots.format.signatures import inode_and_links
+from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusions_of
 from mulligan.adapters.snapshots.scan.filesystems import changes_unseen
 from mulligan.adapters.snapshots.scan.found_folder import Folder
-from mulligan.adapters.snapshots.scan.scan import (
-    Exclusions,
-    Witness,
-    exclusions_in,
-    exclusions_of,
-    is_left_out,
-)
+from mulligan.adapters.snapshots.scan.scan import Witness
 from mulligan.adapters.snapshots.watch import inotify
 from mulligan.adapters.snapshots.watch.inotify import Event, Inotify
 from mulligan.domain.checkpoints.store_report import Capture
@@ -58,7 +53,7 @@ class Watch(Witness):
         self.grouped: set[Folder] = set()  # folders with names that share a file with others in the tree
         self.unstored: set[Folder] = set()  # folders whose objects are yet to be made, or stored
         self.last: Capture | None = None  # of the tree exactly as it is known
-        self._exclusions: Exclusions = exclusions_of(tree)
+        self._exclusions = exclusions_of(tree)
         self._inotify: Inotify | None = None
         self._given_up = ""
         self._folders: dict[int, Folder] = {}  # by number of the watch
@@ -270,7 +265,8 @@ class Watch(Witness):
 
     def _note(self, folder: Folder, event: Event) -> None:
         mask, name = event.mask, event.name
-        if is_left_out(name, exclusions_in(folder, self._exclusions)):
+        excluded = exclusions_in(folder, self._exclusions)
+        if excluded.leave_out(name, is_folder=bool(mask & inotify.IS_FOLDER)) and name not in folder.stats:
             self.dirty.setdefault(folder, set()).add(name)
             return
         self.suspect(folder, name)

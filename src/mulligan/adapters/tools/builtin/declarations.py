@@ -14,6 +14,7 @@ def declare(
     exactly_one_of: tuple[str, ...] = (),
     resource_types: frozenset[ResourceType],
     idempotent: bool,
+    at_real_path: bool = False,
 ) -> ToolDeclaration:
     """Declare a tool that writes to sandboxes and nowhere else."""
     return ToolDeclaration(
@@ -28,4 +29,5 @@ def declare(
         idempotent=idempotent,
         side_effects=(),
         timeout=None,
+        at_real_path=at_real_path,
     )

@@ -20,6 +20,7 @@ class PythonTool(Struct, frozen=True, eq=False):
         Argument("kwargs", ArgumentType.MAP, required=False),
         resource_types=EVERY_RESOURCE,
         idempotent=False,
+        at_real_path=True,
     )
 
     calls: WorkerCalls

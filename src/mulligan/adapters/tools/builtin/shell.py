@@ -3,8 +3,10 @@
 import os
 import signal
 import stat
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -13,13 +15,18 @@ from mulligan.adapters.tools.builtin.declarations import EVERY_RESOURCE, declare
 from mulligan.adapters.tools.builtin.file_replacement import failing_as
 from mulligan.adapters.tools.builtin.sandbox_paths import open_sandbox
 from mulligan.adapters.tools.process.command_runner import Command, Launchers, Outcome
-from mulligan.adapters.tools.process.environment import folder_of, tool_environment
+from mulligan.adapters.tools.process.environment import folder_of, seen, tool_environment
 from mulligan.adapters.tools.process.scratch import Scratch, scratch_of
-from mulligan.adapters.tools.process.tool_output import MEBIBYTE, RECORDED, Excerpted
+from mulligan.adapters.tools.process.tool_output import MEBIBYTE, RECORDED, TAIL, Excerpted
+from mulligan.domain.plans.interpolation import PLAN_HANDLE
 from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
 from mulligan.domain.text.json_value import JsonObject
-from mulligan.errors import ToolFailed
-from mulligan.ports import StepHost, ToolRequest
+from mulligan.domain.views.printed import CallInterrupted
+from mulligan.errors import SystemFailed, ToolFailed
+from mulligan.ports import StepHost, Streams, ToolRequest
+
+if TYPE_CHECKING:
+    from mulligan.adapters.tools.process.attachment import Attachment
 
 LONGEST_ARGUMENT = 100 * 1024  # bytes; the kernel takes 128 KiB
 SHOWN_LINES = 10  # of stderr, in the message of a failure
@@ -38,27 +45,73 @@ class Shell(Struct, frozen=True, eq=False):
         exactly_one_of=("command", "argv"),
         resource_types=EVERY_RESOURCE,
         idempotent=False,
+        at_real_path=True,
     )
 
     launchers: Launchers
     scratch: Path  # where calls put files
 
     def call(self, request: ToolRequest, host: StepHost) -> ToolResult:
-        folder = _working_folder(request)
+        folder = seen(request, _working_folder(request))
         own = text_map("shell", request, "env")
         environment = tool_environment(self.launchers.environment, request, folder, own)
-        recorded = Excerpted("shell", host.output)
-        with scratch_of(request, self.scratch) as scratch:
+        with ExitStack() as stack:
+            attachment: Attachment | None = None
+            recorded = Excerpted("shell", host.output)
+            if request.streams is not None:
+                attachment = stack.enter_context(_attached(request.streams))
+                shown, by_terminal = (attachment.stdout, attachment.stderr), attachment.on_terminal
+                recorded = Excerpted("shell", *shown, by_terminal=by_terminal)
+                environment |= attachment.environment
+                if (
+                    request.streams.interactive
+                ):  # the prompt of a shell shows it, where it is the usual one of Debian
+                    environment["debian_chroot"] = f"mulligan {request.environment[PLAN_HANDLE]}"
+            scratch = stack.enter_context(scratch_of(request, self.scratch))
             # Values that no variable can hold: the variable names a file.
             for number, (name, value) in enumerate(request.large_values.items()):
                 content = value.encode("utf-8", "surrogateescape")
                 environment[name] = str(scratch.write(str(number), content))
             argv = _argv(request, scratch)
-            command = Command(argv=argv, folder=folder, environment=environment, bounds=request.bounds)
-            outcome = self.launchers.run("shell", request, command, recorded)
-        if outcome.exit_status != 0:
-            raise _failure(outcome, folder)
-        return _result(outcome)
+            command = Command(
+                argv=argv,
+                folder=folder,
+                environment=environment,
+                bounds=request.bounds,
+                appearance=request.appearance,
+            )
+            with _kept_of_failures(recorded):
+                outcome = self.launchers.run("shell", request, command, recorded, attachment)
+                if outcome.exit_status != 0 and not _is_interactive(request):
+                    raise _failure(outcome, folder, seen=_is_seen(request))
+        return _result(outcome, full_screen=attachment is not None and attachment.full_screen)
+
+
+def _is_interactive(request: ToolRequest) -> bool:
+    return request.streams is not None and request.streams.interactive
+
+
+def _is_seen(request: ToolRequest) -> bool:
+    """Return whether what the command printed on stderr went to the user's own stream: it is not repeated."""
+    return request.streams is not None and request.streams.stderr is not None
+
+
+def _attached(streams: Streams) -> "Attachment":
+    from mulligan.adapters.tools.process.attachment import Attachment  # here: steps of plan files have none
+
+    return Attachment(streams)
+
+
+@contextmanager
+def _kept_of_failures(recorded: Excerpted) -> Generator[None]:
+    """Hand what a command printed to the record of the call, for which it is a fact of the error."""
+    try:
+        yield
+    except (ToolFailed, SystemFailed) as exc:
+        exc.facts |= recorded.printed().stored(None)
+        raise
+    except KeyboardInterrupt as exc:
+        raise CallInterrupted(recorded.printed()) from exc
 
 
 def _argv(request: ToolRequest, scratch: Scratch) -> tuple[str, ...]:
@@ -85,32 +138,37 @@ def _working_folder(request: ToolRequest) -> Path:
     return root / (root / cwd).resolve().relative_to(root.resolve())
 
 
-def _result(outcome: Outcome) -> ToolResult:
-    text = outcome.stdout.decode(errors="replace")
+def _result(outcome: Outcome, *, full_screen: bool) -> ToolResult:
+    printed = outcome.printed
+    text = printed.stdout.decode(errors="replace")
     messages = [str(leftover) for leftover in outcome.leftovers]
-    if "\ufffd" in text and text.encode() != outcome.stdout:
+    if "\ufffd" in text and text.encode() != printed.stdout:
         messages.append("what the command printed is not UTF-8: bytes that are none were replaced by U+FFFD")
-    detail: JsonObject = {"exit_status": 0, "leftovers": [each.content() for each in outcome.leftovers]}
-    if outcome.omitted:
-        detail |= {"truncated": True, "omitted_bytes": outcome.omitted}
+    detail: JsonObject = {
+        "exit_status": outcome.exit_status,
+        "leftovers": [each.content() for each in outcome.leftovers],
+    }
+    if omitted := printed.stdout_omitted:
+        detail |= {"truncated": True, "omitted_bytes": omitted}
         messages.append(
             f"printed more than {RECORDED // MEBIBYTE} MiB on stdout: its beginning and its end are recorded,"
-            f" without {outcome.omitted} bytes between them; send it to a file (`> FILE`) if later steps need all of it"
+            f" without {omitted} bytes between them; send it to a file (`> FILE`) if later steps need all of it"
         )
-    return ToolResult(
-        output=text[:-2] if text.endswith("\r\n") else text.removesuffix("\n"),
-        detail=detail,
-        messages=tuple(messages),
-    )
+    if full_screen:
+        detail["full_screen"] = True  # and could not
+    output = text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
+    return ToolResult(output=output, detail=detail | printed.stored(output), messages=tuple(messages))
 
 
-def _failure(outcome: Outcome, folder: Path) -> ToolFailed:
+def _failure(outcome: Outcome, folder: Path, *, seen: bool) -> ToolFailed:
     if outcome.exit_status < 0:
         reason = f"was ended by {_signal_name(-outcome.exit_status)}"
     else:
         reason = f"ended with exit status {outcome.exit_status}"
     stderr = outcome.stderr_tail.decode(errors="replace")
-    lines = stderr.strip().splitlines()[-SHOWN_LINES:]
+    lines = [] if seen else stderr.strip().splitlines()[-SHOWN_LINES:]
+    # On a terminal the two cannot be distinguished, and the user has just seen it.
+    stderr = stderr or outcome.printed.stdout[-TAIL:].decode(errors="replace")
     return ToolFailed(
         tool="shell",
         reason="\n".join([reason + (":" if lines else ""), *lines]),

@@ -25,7 +25,11 @@ else:
 _PR_SET_PDEATHSIG = 1
 
 
-def main(arguments: list[str], confine: "Callable[[Message, Message, int], Notices | None]") -> None:
+def main(
+    arguments: list[str],
+    confine: "Callable[[Message, Message, int], Notices | None]",
+    appear: "Callable[[Message | None], None]",
+) -> None:
     """Serve stdin. The words are `tree` or `group`, the plan, and descriptors: for replies, for notes, to hand on."""
     how, plan_id, *descriptors = arguments
     replies, noted, *kept = map(int, descriptors)
@@ -44,7 +48,9 @@ def main(arguments: list[str], confine: "Callable[[Message, Message, int], Notic
             os._exit(0)  # at once: the runner waits for it, and nothing is to be tidied up
         _end_with(guardian)
         become_subreaper()  # a child does not inherit it
-    Launcher(0, replies, kept, lambda own, others: confine(own, others, noted), subreaper=subreaper).serve()
+    Launcher(
+        0, replies, kept, lambda own, others: confine(own, others, noted), appear, subreaper=subreaper
+    ).serve()
     os._exit(0)
 
 

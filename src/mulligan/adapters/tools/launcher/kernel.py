@@ -58,3 +58,20 @@ def capget(header: bytes, size: int) -> bytes:
     sets = ctypes.create_string_buffer(size)
     _checked(_library().capget(header, sets))
     return sets.raw
+
+
+def unshare(parts: int) -> int:
+    """Give this process parts of its own of what it shares with others."""
+    return _checked(_library().unshare(parts))
+
+
+def mount(source: "bytes | None", target: bytes, kind: "bytes | None", flags: int, data: bytes = b"") -> int:
+    """Mount a filesystem, or change how one is mounted."""
+    import ctypes
+
+    return _checked(_library().mount(source, target, kind, ctypes.c_ulong(flags), data))
+
+
+def unmount(target: bytes) -> int:
+    """Take the topmost mount from a folder."""
+    return _checked(_library().umount2(target, 0))

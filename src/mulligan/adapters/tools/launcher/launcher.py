@@ -7,17 +7,25 @@ has no subreaper (macOS) it uses the process group of the command, which setsid 
 The runner talks to it over two pipes. A message is its length in four bytes, then words divided by NUL,
 which neither arguments nor environments can hold:
 
+    enter                                      have a mount namespace of its own; one of
+           entered
+           outside errno, part                 the system refused a part of it: it serves nothing more
+    appear  (verb, source, target)…            show sandboxes in the places of the real resources there; the same
+                                               answers
     confine  count, path…                      write below these paths only, and all commands too; the first
                                                `count` are sandboxes; one of
            confined                            and each link that is made is noted: a byte on a pipe of its own
            confined unnoticed                  links cannot be noticed
            open errno, part                    the system refused a part of it
+    attach flag, stdin, stdout, stderr         the streams of the next command: a descriptor, the path of a terminal,
+                                               or nothing; flag `own`: the terminal becomes its controlling one
     start  folder, count, argv…, NAME=value…   run a command; then one of
            refused errno                       the command could not be started
            over    status, (pid, command)…     it ended, and what it left running was ended too
     sweep                                      end what the command, which stays, left running:
            clean                               nothing, and the command is still there
            over …                              something: all was ended, the command with it
+    stop, continue                             stop every process, let it continue
     end                                        end everything: SIGTERM, a grace, SIGKILL; then `over`
     interrupt                                  the same, but first SIGINT, and time for the command to end
 
@@ -46,8 +54,11 @@ GRACE = 1.0  # seconds between SIGTERM and SIGKILL
 LEAVE = 5.0  # seconds that a command has after Ctrl-C; a second one ends it at once
 LISTED = 100  # leftovers named in a report; a fork bomb has more
 PR_SET_CHILD_SUBREAPER = 36
+ENOEXEC = 8  # a script without `#!`
+JOB_SIGNALS = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 
 Message = list[bytes]
+Actions = list["tuple[object, ...]"]
 
 
 def become_subreaper() -> bool:
@@ -116,30 +127,52 @@ def command_line(pid: int) -> bytes:
     return b"?"
 
 
-def spawn(argv: Message, folder: bytes, environment: dict[bytes, bytes]) -> int:
+def spawn(argv: Message, folder: bytes, environment: dict[bytes, bytes], attached: Message) -> int:
     """Start a command in a session of its own; raises OSError when it cannot be."""
     os.chdir(folder)
+    actions = _stream_actions(attached)
     try:
         failure: OSError | None = None
         for program in _candidates(argv[0], environment):
             try:
-                return os.posix_spawn(
-                    program,
-                    argv,
-                    environment,
-                    file_actions=[(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)],
-                    setsid=True,
-                    setsigmask=[],
-                    # what Python or this program ignores would stay ignored
-                    setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGXFSZ],
-                )
+                return _spawn(program, argv, environment, actions)
             except (FileNotFoundError, NotADirectoryError) as exc:
                 failure = failure or exc
             except PermissionError as exc:  # found but not executable says more than not found
                 failure = exc
+            except OSError as exc:
+                if exc.errno != ENOEXEC:
+                    raise
+                return _spawn(b"/bin/sh", [b"/bin/sh", program, *argv[1:]], environment, actions)  # as execvp
         raise failure or FileNotFoundError(2, "no PATH")
     finally:
         os.chdir("/")  # stay in no folder that someone may want to remove
+
+
+def _spawn(program: bytes, argv: Message, environment: dict[bytes, bytes], actions: "Actions") -> int:
+    return os.posix_spawn(
+        program,
+        argv,
+        environment,
+        file_actions=actions,
+        setsid=True,
+        setsigmask=[],
+        # what Python or this program ignores would stay ignored
+        setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGXFSZ, *JOB_SIGNALS],
+    )
+
+
+def _stream_actions(attached: Message) -> "Actions":
+    """Return what the new process does about its streams; the first terminal that it opens controls its session."""
+    actions: Actions = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)]
+    how, *words = attached or [b""]
+    for number, word in enumerate(words):
+        if word.startswith(b"/"):
+            flags = os.O_RDWR if how == b"own" else os.O_RDWR | os.O_NOCTTY
+            actions.append((os.POSIX_SPAWN_OPEN, number, word, flags, 0))
+        elif word:
+            actions += [(os.POSIX_SPAWN_DUP2, int(word), number), (os.POSIX_SPAWN_CLOSE, int(word))]
+    return actions
 
 
 def _candidates(program: bytes, environment: dict[bytes, bytes]) -> Message:
@@ -159,6 +192,7 @@ class Launcher:
         replies: int,
         kept: list[int],
         restrict: "Callable[[Message, Message], Notices | None]",
+        appear: "Callable[[Message | None], None]",
         *,
         subreaper: bool,
     ) -> None:
@@ -167,9 +201,11 @@ class Launcher:
         self._replies = replies
         self._kept = kept
         self._restrict = restrict
+        self._appear = appear
         self._notices: Notices | None = None  # of links that commands make
         self._subreaper = subreaper
         self._orphaned = False  # the runner is gone, or someone wants this process to end
+        self._attached: Message = []  # the streams of the next command
         self._main = 0
         self._status: int | None = None  # of the command, once it has ended
         self._woken, wake = os.pipe()
@@ -189,10 +225,24 @@ class Launcher:
             message = self._next(None)
             if message and message[0] == b"start":
                 self._run(message[1:])
+            elif message and message[0] in (b"enter", b"appear"):
+                self._move(message[1:] if message[0] == b"appear" else None)
             elif message and message[0] == b"confine":
                 self._confine(message[1:])
+            elif message and message[0] == b"attach":
+                self._attached = message[1:]
             elif message and message[0] in (b"end", b"interrupt"):
                 self._reply(b"over", b"0")  # nothing is left to end, and someone waits to hear so
+
+    def _move(self, steps: Message | None) -> None:
+        """Enter a mount namespace, or arrange the mounts in it."""
+        try:
+            self._appear(steps)
+        except Exception as exc:  # noqa: BLE001 - its class is loaded when it is needed
+            part, number = exc.args
+            self._reply(b"outside", b"%d" % number, os.fsencode(part))
+            return
+        self._reply(b"entered")
 
     def _confine(self, words: Message) -> None:
         count = int(words[0])
@@ -215,7 +265,7 @@ class Launcher:
             os.set_blocking(descriptor, True)  # an earlier command may have left them otherwise
         self._status = None
         try:
-            self._main = spawn(words[2 : 2 + count], words[0], environment)
+            self._main = spawn(words[2 : 2 + count], words[0], environment, self._attached)
         except OSError as exc:
             self._reply(b"refused", b"%d" % (exc.errno or 0))
             return
@@ -239,6 +289,9 @@ class Launcher:
                 return True
             if message and message[0] == b"end":
                 return True
+            if message and message[0] in (b"stop", b"continue"):
+                number = signal.SIGSTOP if message[0] == b"stop" else signal.SIGCONT
+                self._signal(number, [self._main, *self._strays()])
             if message and message[0] == b"sweep":
                 if self._settled():
                     self._reply(b"clean")

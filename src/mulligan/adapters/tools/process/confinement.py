@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mulligan.adapters.tools.launcher import landlock
+from mulligan.domain.resources.appearance import Appearance
 from mulligan.domain.resources.bounds import Bounds
+from mulligan.domain.resources.placement import lies_in
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import SystemFailed
@@ -44,18 +46,31 @@ class LandlockConfinement:
 
     def opens_home(self, path: str) -> bool:
         real = self._real(path)
-        return any(_lies_in(kept, real) or _lies_in(real, kept) for kept in self._kept)
+        return any(lies_in(kept, real) or lies_in(real, kept) for kept in self._kept)
 
-    def bounds(self, plan_id: PlanId, sandboxes: Sequence[Sandbox], besides: Sequence[str]) -> Bounds:
+    def opens_project(self, path: str) -> bool:
+        return lies_in(self._project, self._real(path))
+
+    def bounds(
+        self,
+        plan_id: PlanId,
+        sandboxes: Sequence[Sandbox],
+        besides: Sequence[str],
+        appearance: Appearance | None,
+    ) -> Bounds:
         """Return the bounds of the plan's tools; the temporary folder is made if it is missing."""
         listed = [self._real(path) for path in besides]
         temporary = [folder for folder in self._temporary if self._may_be_given(folder)]
         usual_one = bool(temporary) and temporary[0] == self._temporary[0]
         own = None if usual_one else self._own_temporary(plan_id)
-        roots = _existing(roots_of(sandboxes))
+        shown = [real for _, real in appearance.places] if appearance else []
+        roots = [
+            *shown,
+            *_existing(roots_of(sandboxes)),
+        ]  # where processes see them, and under their own paths
         others = _existing([*temporary, *filter(None, [own]), *DEVICES, *listed])
         # What lies in a sandbox is given with it; given again it could not be moved within.
-        others = [path for path in others if not any(_lies_in(path, root) for root in roots)]
+        others = [path for path in others if not any(lies_in(path, root) for root in roots)]
         return Bounds(
             writable=(*roots, *others),
             sandboxes=tuple(roots),
@@ -67,12 +82,12 @@ class LandlockConfinement:
         """The last path out of bounds that a tool was denied and the user would not have been."""
         for name in _denied_in(complaint.splitlines()[-_LINES:]):
             path = self._real(name if name.startswith("~") else os.path.join(folder, name))
-            if not any(_lies_in(path, each) for each in bounds.writable) and _user_may_write(path):
+            if not any(lies_in(path, each) for each in bounds.writable) and _user_may_write(path):
                 return path
         return None
 
     def _may_be_given(self, folder: str) -> bool:
-        return os.path.isdir(folder) and not _lies_in(self._project, folder) and not self.opens_home(folder)
+        return os.path.isdir(folder) and not self.opens_project(folder) and not self.opens_home(folder)
 
     def _own_temporary(self, plan_id: PlanId) -> str:
         """A folder for temporary files that only this plan's tools may write; it goes when work on the plan ends."""
@@ -96,16 +111,12 @@ def roots_of(sandboxes: Sequence[Sandbox]) -> list[str]:
     """
     folders = [each.path for each in sandboxes if each.type.traits.is_folder]
     files = [each.path for each in sandboxes if each.type.traits.is_file]
-    alone = [path for path in files if not any(_lies_in(path, folder) for folder in folders)]
+    alone = [path for path in files if not any(lies_in(path, folder) for folder in folders)]
     return [*folders, *map(os.path.dirname, alone)]
 
 
 def _existing(paths: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(os.path.realpath(path) for path in paths if os.path.exists(path)))
-
-
-def _lies_in(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _denied_in(lines: Sequence[str]) -> Iterator[str]:

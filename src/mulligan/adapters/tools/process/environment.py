@@ -32,11 +32,16 @@ def folder_of(request: ToolRequest) -> Path:
     return request.root if request.root.is_dir() else request.root.parent
 
 
+def seen(request: ToolRequest, path: Path) -> Path:
+    """Return the path under which the call's processes see what lies at a path of ours."""
+    return path if request.appearance is None else request.appearance.seen(path)
+
+
 def tool_environment(
     base: Mapping[str, str], request: ToolRequest, folder: Path, own: Mapping[str, str]
 ) -> dict[str, str]:
-    """The whole environment of one call that starts in `folder`; what the step itself sets wins."""
-    ceiling = str(folder_of(request).parent)
+    """The whole environment of one call that starts in `folder`, as it is seen; what the step itself sets wins."""
+    ceiling = str(seen(request, folder_of(request)).parent)
     ceilings = [ceiling, *filter(None, [base.get("GIT_CEILING_DIRECTORIES")])]
     environment = clean(base)
     environment.pop("OLDPWD", None)

@@ -6,14 +6,20 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mulligan.adapters.tools.launcher import control_groups
 from mulligan.adapters.tools.launcher.jail import LOADED, Unconfined
+from mulligan.adapters.tools.launcher.namespace import Unseen
 from mulligan.adapters.tools.process.environment import PLAN_MARK, clean
 from mulligan.adapters.tools.process.survivors import LAUNCHER_MARK
 from mulligan.adapters.tools.process.tool_output import MEBIBYTE, RECORDED, Shown
+from mulligan.domain.resources.appearance import Appearance
 from mulligan.domain.resources.bounds import Bounds
 from mulligan.domain.text.ids import PlanId
+
+if TYPE_CHECKING:
+    from mulligan.adapters.tools.process.attachment import Attachment
 
 # Loads a program of the folders beside this one under its full name, from its cached bytecode, without its package.
 LOAD = """\
@@ -21,15 +27,23 @@ import sys
 from importlib.machinery import SourceFileLoader
 def load(name):
     name, path = "mulligan.adapters.tools." + name, sys.argv[1] + "/" + name.replace(".", "/") + ".py"
-    module = sys.modules[name] = type(sys)(name)
-    SourceFileLoader(name, path).exec_module(module)
-    return module
+    if name not in sys.modules:
+        module = sys.modules[name] = type(sys)(name)
+        SourceFileLoader(name, path).exec_module(module)
+    return sys.modules[name]
 """
-# What confines is loaded when it is needed.
+# What confines, and what makes a namespace, is loaded when it is needed; and before a sandbox takes the place of a
+# folder that may hold this program.
 _START = f"""\
 for name in ("launcher.kernel", "launcher.control_groups", "launcher.launcher"):
     load(name)
-load("launcher.guardian").main(sys.argv[2:], lambda *p: [load(name) for name in {LOADED}][-1].confine(*p))
+def jail():
+    return [load(name) for name in {LOADED}][-1]
+def appear(steps):
+    jail()
+    namespace = load("launcher.namespace")
+    namespace.enter() if steps is None else namespace.arrange(steps)
+load("launcher.guardian").main(sys.argv[2:], lambda *p: jail().confine(*p), appear)
 """
 LONGEST_NAP = 3600.0  # seconds; the system counts milliseconds in 31 bits, and a timeout may be longer
 PACE = 0.1  # seconds: how long a request to stop may go unseen
@@ -102,11 +116,30 @@ class LauncherProcess:
         self._lines = bytearray()
         self._events: deque[Event] = deque()
         self._channel: int | None = None
+        self._attachment: Attachment | None = None
+        self._unread: set[int] = set()  # what goes nowhere, as in `mulligan run … | head`
         self._obey = obey
         self._selector = selectors.DefaultSelector()
         for descriptor in (self._stdout, self._stderr, self._replies):
             os.set_blocking(descriptor, False)
             self._selector.register(descriptor, selectors.EVENT_READ)
+
+    def enter(self) -> None:
+        """Give it a mount namespace of its own; Unseen where the system refuses a part."""
+        self._move(b"enter")
+
+    def appear(self, appearance: Appearance) -> None:
+        """Let all that runs under it see sandboxes in the places of the real resources; it has a namespace."""
+        words = [word for step in appearance.mounts for word in (step.verb, step.source, step.target)]
+        self._move(b"appear", *map(os.fsencode, words))
+
+    def _move(self, *request: bytes) -> None:
+        self.send(*request)
+        event = self.next_event(Shown(lambda _: None), None)
+        if event is not None and event[0] == b"outside":
+            raise Unseen(os.fsdecode(event[2]), int(event[1]))
+        if event is None or event[0] != b"entered":
+            raise ProcessLookupError(errno.ESRCH, "the launcher was killed")
 
     def confine(self, bounds: Bounds) -> None:
         """Let nothing that runs under it write out of bounds; Unconfined where the system refuses a part."""
@@ -128,6 +161,12 @@ class LauncherProcess:
         self._channel = channel
         self._selector.register(channel, selectors.EVENT_READ)
 
+    def attach(self, attachment: "Attachment") -> None:
+        """Run the next command attached to streams of this process."""
+        self._attachment = attachment
+        self.send(b"attach", *attachment.words)
+        attachment.begin(self.send)
+
     def send(self, *words: bytes) -> None:
         """Send the launcher a request; if it is gone, the missing answer shows that."""
         self._may_link |= words[0] == b"start" and not self._notices_links
@@ -144,6 +183,8 @@ class LauncherProcess:
             if timeout is not None and timeout <= 0:
                 return None
             nap = self._nap(timeout)
+            if self._attachment is not None:
+                nap = self._attachment.watch(self._selector, nap)
             ready = {key.fd for key, _ in self._selector.select(nap)}
             # Output that was printed before an event is shown before it: look for the event, print, then return it.
             if self._replies in ready:
@@ -151,12 +192,24 @@ class LauncherProcess:
             if self._channel in ready:
                 self._read_lines()
             # One read takes all that a pipe can hold; more than one, and a flood would keep us here for ever.
-            if data := _read(self._stdout):
-                shown.stdout(data)
-            if data := _read(self._stderr):
-                shown.stderr(data)
+            self._hand_on(self._stdout, shown.stdout)
+            self._hand_on(self._stderr, shown.stderr)
+            if self._attachment is not None:
+                self._attachment.serve(shown, over=bool(self._events))
         self._tell_of_links()
         return self._events.popleft()
+
+    def _hand_on(self, descriptor: int, show: Callable[[bytes], None]) -> None:
+        """Show what was printed; the command learns that nobody reads it as it would without us."""
+        if descriptor in self._unread:
+            return
+        try:
+            if data := _read(descriptor):
+                show(data)
+        except BrokenPipeError:
+            self._unread.add(descriptor)
+            self._selector.unregister(descriptor)
+            self._streams[1 if descriptor == self._stdout else 2].close()
 
     def _tell_of_links(self) -> None:
         """Say that files got other names, or may have; a note is written before the link is made."""

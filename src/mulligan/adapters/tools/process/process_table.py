@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 _NAMESPACES = ("pid", "user", "mnt")
-_PARENT, _SESSION, _TERMINAL = 1, 3, 4  # fields of stat, counted from the state
+_PARENT, _SESSION, _TERMINAL, _FLAGS = 1, 3, 4, 6  # fields of stat, counted from the state
+_KERNEL_THREAD = 0x00200000
 
 
 def all_processes() -> list[int]:
@@ -44,6 +45,11 @@ def has_terminal(pid: int) -> bool:
     return _stat(pid, _TERMINAL) != 0
 
 
+def is_kernel_thread(pid: int) -> bool:
+    """Return whether a process is a part of the kernel, which nobody started."""
+    return bool(_stat(pid, _FLAGS) & _KERNEL_THREAD)
+
+
 def is_restricted_further(pid: int) -> bool:
     """Return whether a process has given up more rights than this one, in the same namespaces.
 
@@ -57,6 +63,26 @@ def is_restricted_further(pid: int) -> bool:
         and int(theirs.get(count, 0)) > int(ours.get(count, 0))
         and _namespaces(pid) == _namespaces(os.getpid())
     )
+
+
+def sees(pid: int, shown: Sequence[tuple[str, str]]) -> bool:
+    """Return whether a process is in a mount namespace that shows one of these files at the path beside it.
+
+    Only a launcher of mulligan makes one, and all that it starts is in there: no process leaves it on its own. A path
+    that leads this process to the file too shows nothing.
+    """
+    if _link(f"/proc/{pid}/ns/mnt") in ("", _link("/proc/self/ns/mnt")):
+        return False
+    return any(
+        _is_same(f"/proc/{pid}/root{place}", file) and not _is_same(place, file) for file, place in shown
+    )
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return os.path.samestat(os.stat(one), os.stat(other))
+    except OSError:
+        return False
 
 
 def uses(pid: int, folders: Sequence[str]) -> bool:

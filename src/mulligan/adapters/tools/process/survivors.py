@@ -2,9 +2,10 @@
 
 A launcher and its guardian see to it that nothing is left, unless both are killed together with the runner.
 The processes of a call carry the plan's and the call's id in their environment, and children inherit it. One
-that wiped its environment is found by its control group, where the system let one be made, or because it is at
-work in a sandbox and bears the restrictions of confined tools. What users started themselves is left alone:
-their shells and editors bear none, also where they are at work in a sandbox.
+that wiped its environment is found by its control group, where the system let one be made, because it sees a sandbox
+in the place of the real folder, or because it is at work in a sandbox and bears the restrictions of confined tools.
+What users started themselves is left alone: their shells and editors bear none, also where they are at work in a
+sandbox.
 """
 
 import os
@@ -36,14 +37,17 @@ def end_left_of(plan_id: PlanId, sandboxes: Sequence[Sandbox]) -> tuple[str, ...
     ProcessSurvives where one cannot be ended, or may be another's: then nothing may be restored.
     """
     roots = [os.path.realpath(root) for root in roots_of(sandboxes)]
+    copies = [each for each in sandboxes if each.strategy is not Strategy.IN_PLACE]
+    shown = [(each.path, os.path.realpath(each.location)) for each in copies]
 
     def left() -> list[int]:
         spared = _spared()
         known = [*_marked(PLAN_MARK, plan_id), *control_groups.members(plan_id)]
-        return [*dict.fromkeys(pid for pid in (*known, *_confined_in(roots)) if pid not in spared)]
+        found = (*known, *_confined_in(roots), *_seeing(shown))
+        return [*dict.fromkeys(pid for pid in found if pid not in spared)]
 
     ended = _end(left)
-    _refuse_doubtful(roots_of([each for each in sandboxes if each.strategy is not Strategy.IN_PLACE]))
+    _refuse_doubtful(roots_of(copies))
     return ended
 
 
@@ -119,6 +123,16 @@ def _confined_in(roots: Sequence[str]) -> list[int]:
     return [pid for pid in _unmarked_in(roots) if table.is_restricted_further(pid) and not _has_launcher(pid)]
 
 
+def _seeing(shown: Sequence[tuple[str, str]]) -> list[int]:
+    """Return the processes that see a sandbox in the place of the real folder, and no longer have a launcher."""
+    spared = _spared()
+    return [
+        pid
+        for pid in (table.all_processes() if shown else ())
+        if pid not in spared and table.sees(pid, shown) and not _has_launcher(pid)
+    ]
+
+
 def _doubtful_in(roots: Sequence[str]) -> list[int]:
     return [pid for pid in _unmarked_in(roots) if not _is_users_own(pid) and not _has_launcher(pid)]
 
@@ -143,6 +157,7 @@ def _unmarked_in(roots: Sequence[str]) -> list[int]:
         if pid not in spared
         and not table.has_terminal(pid)
         and table.uses(pid, roots)
+        and not table.is_kernel_thread(pid)
         and not any(each.startswith(mark) for each in table.environment(pid))
     ]
 

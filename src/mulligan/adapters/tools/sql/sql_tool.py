@@ -11,7 +11,7 @@ from mulligan.adapters.tools.builtin.declarations import declare
 from mulligan.adapters.tools.builtin.file_replacement import failing_as, read
 from mulligan.adapters.tools.builtin.sandbox_paths import open_sandbox
 from mulligan.adapters.tools.process.command_runner import Command, Launchers, Outcome
-from mulligan.adapters.tools.process.environment import tool_environment
+from mulligan.adapters.tools.process.environment import seen, tool_environment
 from mulligan.adapters.tools.process.launcher_client import LOAD, PROGRAMS
 from mulligan.adapters.tools.process.scratch import scratch_of
 from mulligan.adapters.tools.process.tool_output import MEBIBYTE, Recorded
@@ -40,6 +40,7 @@ class Sql(Struct, frozen=True, eq=False):
         exactly_one_of=("statements", "script"),
         resource_types=frozenset({ResourceType.SQLITE}),
         idempotent=False,
+        at_real_path=True,
     )
 
     launchers: Launchers
@@ -50,10 +51,11 @@ class Sql(Struct, frozen=True, eq=False):
         for statement in statements:
             if statement.refusal:
                 raise _failure(f"{statement.place}: {statement.refusal}")
-        root = _trusted_folder(request)
+        trusted = _trusted_folder(request)
+        root = seen(request, trusted)
         order = {
             "root": str(root),
-            "inside": list(request.root.relative_to(root).parts),
+            "inside": list(request.root.relative_to(trusted).parts),
             "statements": [[statement.text, statement.place] for statement in statements],
             "busy_limit": BUSY_LIMIT,
             "most_rows": MOST_ROWS,
@@ -66,6 +68,7 @@ class Sql(Struct, frozen=True, eq=False):
                 folder=root,
                 environment=tool_environment(self.launchers.environment, request, root, {}),
                 bounds=request.bounds,
+                appearance=request.appearance,
             )
             recorded = Recorded("sql", lambda _: None)  # what it prints is its answer to us
             outcome = self.launchers.run("sql", request, command, recorded)
@@ -112,7 +115,7 @@ def _result(outcome: Outcome, count: int, host: StepHost) -> ToolResult:
     if outcome.exit_status != 0:
         stderr = outcome.stderr_tail.decode(errors="replace").strip()
         raise _failure(f"its process ended with status {outcome.exit_status}: {stderr[-500:]}")
-    answer = cast("JsonObject", json.loads(outcome.stdout))
+    answer = cast("JsonObject", json.loads(outcome.printed.stdout))
     if "failed" in answer:
         place = f"{answer['place']}: " if answer["place"] else ""
         raise _failure(f"{place}{answer['failed']}")

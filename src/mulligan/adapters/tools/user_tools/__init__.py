@@ -1,1 +1,1 @@
-"""Tools of users: the decorator, `.mulligan/tools.py` and its trust, entry points of packages."""
+"""Tools of users: the decorator, `tools.py` and its trust, entry points of packages."""

@@ -188,7 +188,8 @@ class OwnTools(Struct, eq=False, kw_only=True, dict=True):
             environment={},
             large_values={},
             timeout=PATIENCE,
-            bounds=None,  # it belongs to no plan, and the user trusts what is loaded
+            bounds=None,
+            appearance=None,  # it belongs to no plan, and the user trusts what is loaded
         )
         try:
             result = self.calls.call(NAME, {"declare": [*sources]}, request, _Loading())

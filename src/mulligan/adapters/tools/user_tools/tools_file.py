@@ -1,4 +1,4 @@
-"""The file `.mulligan/tools.py`, and whether its user said that this content may run.
+"""The file `tools.py` of a project home, and whether its user said that this content may run.
 
 That is recorded in the project home as the SHA-256 of the content, with what its tools declare, under a seal
 made of what only this place has: the machine, the user, the folder. The home of a project can come with an

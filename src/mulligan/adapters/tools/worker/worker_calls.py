@@ -15,15 +15,16 @@ from mulligan.adapters.tools.process.command_runner import (
     leftovers_of,
     not_started,
 )
-from mulligan.adapters.tools.process.environment import CALL_MARK, folder_of, tool_environment
+from mulligan.adapters.tools.process.environment import CALL_MARK, folder_of, seen, tool_environment
 from mulligan.adapters.tools.process.launcher_client import Event
 from mulligan.adapters.tools.process.survivors import end_marked
-from mulligan.adapters.tools.process.tool_output import MEBIBYTE, RECORDED, Shown
+from mulligan.adapters.tools.process.tool_output import MEBIBYTE, RECORDED, Excerpted
 from mulligan.adapters.tools.worker.worker_process import WorkerProcess, Workers
 from mulligan.boundaries import act
 from mulligan.domain.plans.decision import Choice
 from mulligan.domain.plans.tool import ToolResult
 from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.views.printed import Printed
 from mulligan.errors import ToolFailed, ToolTimedOut
 from mulligan.ports import StepHost, ToolRequest
 
@@ -40,14 +41,14 @@ class WorkerCalls(Struct, frozen=True, eq=False):
 
     def call(self, tool: str, what: JsonObject, request: ToolRequest, host: StepHost) -> ToolResult:
         """Run one call to its end; every message has the name of the tool."""
-        folder = folder_of(request)
+        folder = seen(request, folder_of(request))
         environment = tool_environment(self.workers.launchers.environment, request, folder, {})
         call: JsonObject = {
             **what,
             "folder": str(folder),
             "environment": dict[str, Json](environment),
-            "root": str(request.root),
-            "sandboxes": {name: str(path) for name, path in request.sandboxes.items()},
+            "root": str(seen(request, request.root)),
+            "sandboxes": {name: str(seen(request, path)) for name, path in request.sandboxes.items()},
             "variables": dict[str, Json](request.variables),
             "outputs": dict(request.outputs),
             "memory": request.memory,
@@ -58,6 +59,7 @@ class WorkerCalls(Struct, frozen=True, eq=False):
             folder=self.start_in or folder,
             environment=environment,
             bounds=request.bounds,
+            appearance=request.appearance,
         )
         while True:
             worker = self.workers.take(request.plan_id, command)
@@ -68,6 +70,10 @@ class WorkerCalls(Struct, frozen=True, eq=False):
             except _WorkerStale:
                 worker.retire()
                 continue
+            except ToolFailed as exc:
+                worker.end()
+                exc.facts |= run.printed.stored(None)  # for the record of the call
+                raise
             except BaseException:
                 worker.end()
                 raise
@@ -78,10 +84,10 @@ class WorkerCalls(Struct, frozen=True, eq=False):
             worker.retire()  # who knows what it left half done
         else:
             self.workers.give_back(worker)
-        return _result(tool, reply, leftovers)
+        return _result(tool, reply, leftovers, run.printed)
 
 
-def _result(tool: str, reply: JsonObject, leftovers: tuple[Leftover, ...]) -> ToolResult:
+def _result(tool: str, reply: JsonObject, leftovers: tuple[Leftover, ...], printed: Printed) -> ToolResult:
     threads = cast("list[Json]", reply["threads"])
     messages = [str(leftover) for leftover in leftovers]
     messages += [f"left running and ended: thread {name}" for name in threads]
@@ -89,13 +95,17 @@ def _result(tool: str, reply: JsonObject, leftovers: tuple[Leftover, ...]) -> To
     if "failed" in reply:
         frames = cast("list[str]", reply["traceback"])
         innermost = f"\n  at {frames[-1]}" if frames else ""
-        raise ToolFailed(
+        failure = ToolFailed(
             tool=tool,
             reason=f"{reply['failed']}{innermost}",
             traceback=frames,
             hint="correct the function or the step's args",
             **detail,
         )
+        failure.facts |= printed.stored(None)  # for the record of the call
+        raise failure
+    if printed.stdout or printed.stderr:
+        detail |= printed.stored(None)
     return ToolResult(output=reply["done"], detail=detail, messages=tuple(messages))
 
 
@@ -107,9 +117,14 @@ class _Run:
         self._request = request
         self._host = host
         self._worker = worker
-        self._shown = Shown(host.output)
+        self._shown = Excerpted(tool, host.output)
         timeout = request.timeout
         self._deadline = None if timeout is None else time.monotonic() + timeout
+
+    @property
+    def printed(self) -> Printed:
+        """Return what the function printed so far."""
+        return self._shown.printed()
 
     def to_end(self, call: JsonObject) -> JsonObject:
         """Send the call and serve what the function asks for, until it returns or fails."""

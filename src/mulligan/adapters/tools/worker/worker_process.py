@@ -42,9 +42,12 @@ class WorkerProcess(Struct):
         return self.command.environment[CALL_MARK]
 
     def fits(self, plan_id: PlanId, command: Command) -> bool:
-        """Return whether it runs in the folder and the bounds of that command."""
-        own = self.command
-        return (self.plan_id, own.folder, own.bounds) == (plan_id, command.folder, command.bounds)
+        """Return whether it runs in the folder and the bounds of that command, and sees what that should."""
+        own, other = self.command, command
+        return (self.plan_id, own.folder, own.bounds, own.appearance) == (
+            *(plan_id, other.folder, other.bounds),
+            other.appearance,
+        )
 
     def send(self, message: JsonObject) -> None:
         """Send the worker a request; if it is gone, the missing answer shows that."""
@@ -113,7 +116,8 @@ class Workers(Struct, eq=False):
         command = replace(command, argv=argv)
         try:
             words = command.words("python")
-            launcher = self.launchers.start(plan_id, (requests_there, replies_there), command.bounds)
+            kept = (requests_there, replies_there)
+            launcher = self.launchers.start(plan_id, kept, command.bounds, command.appearance)
         except BaseException:
             os.close(requests)
             os.close(replies)

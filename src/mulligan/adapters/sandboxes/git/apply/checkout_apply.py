@@ -40,6 +40,7 @@ class Applied(Struct, frozen=True):
     commit: str | None
     staged: bool  # whether the index was changed
     uncommitted: tuple[str, ...]
+    committed: tuple[str, ...]  # paths that the commit changes
 
 
 class Applying(Struct, frozen=True, eq=False):
@@ -82,7 +83,8 @@ class Applying(Struct, frozen=True, eq=False):
                 cleaning.keep()
             unnamable = [d.path for d in self.order.changed if d.of_files and not can_have(d.path)]
             left = [f"{path}: git takes no such name" for path in unnamable]
-            return Applied(commit, bool(decided.staged), (*decided.uncommitted, *left))
+            committed = tuple(sorted(os.fsdecode(path) for path in decided.committed))
+            return Applied(commit, bool(decided.staged), (*decided.uncommitted, *left), committed)
         except ObjectMissing as exc:
             reason = f"the object {exc} is missing from the repository"
             raise GitFailed(path=str(self.repository.top), reason=reason) from exc

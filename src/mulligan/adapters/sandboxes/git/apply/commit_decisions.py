@@ -60,7 +60,7 @@ class Decisions(Struct, frozen=True, eq=False):
     uncommitted: list[str] = field(default_factory=list[str])
 
     def decide(self, differences: Sequence[TreeDifference]) -> None:
-        items, ignored = self._items(differences)
+        items, ignored = self._items(self._still_to_do(differences))
         for path in sorted(ignored):
             self._leave(path, "git ignores it")
         moved = self._moved_by_user(items)
@@ -88,6 +88,35 @@ class Decisions(Struct, frozen=True, eq=False):
         for difference in differences:
             if lost := beyond_patch(difference.old, difference.new):
                 self._leave(os.fsencode(difference.path), f"git does not keep {', '.join(lost)}")
+
+    def _still_to_do(self, differences: Sequence[TreeDifference]) -> list[TreeDifference]:
+        """Return the plan's changes without what the user made in the same way: that stays as uncommitted as it was."""
+        found = self.store.difference(self.order.base.roots[0], self.order.ours.roots[0])
+        by_user = {d.path: of_git(d.new) for d in found}
+        left: list[TreeDifference] = []
+        same: dict[bytes, TreeEntry | None] = {}
+        for each in differences:
+            ours, path = by_user.get(each.path), os.fsencode(each.path)
+            if each.path not in by_user or not each.of_files:
+                left.append(each)
+            elif _same_to_git(ours, of_git(each.new)):
+                same[path] = ours
+            elif ours is not None and each.old is not None and self.merged.get(path) is not None:
+                left.append(TreeDifference(each.path, ours, self.merged[path]))
+            else:
+                left.append(each)
+        self._leave_uncommitted(same)
+        return left
+
+    def _leave_uncommitted(self, same: Mapping[bytes, TreeEntry | None]) -> None:
+        """List the files of the working tree that HEAD has in another state."""
+        if not same:
+            return
+        cleaning, there = self.sides.cleaning, {path: entry for path, entry in same.items() if entry}
+        leaves = cleaning.leaves(there, cleaning.judge(there).conversions, kept=False)
+        for path in sorted(same):
+            if leaves.get(path) != self.sides.head(path):
+                self._leave(path, "you made the same change, and have not committed it")
 
     def _take(self, committed: Changes, staged: Changes) -> None:
         """Add to what is decided; a name that one file leaves and another takes is taken."""
@@ -176,6 +205,12 @@ class Decisions(Struct, frozen=True, eq=False):
 
     def _leave(self, path: bytes, why: str) -> None:
         self.uncommitted.append(f"{os.fsdecode(path)}: {why}")
+
+
+def _same_to_git(one: TreeEntry | None, other: TreeEntry | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return (one.git_mode, one.content, one.target) == (other.git_mode, other.content, other.target)
 
 
 def can_have(path: str) -> bool:

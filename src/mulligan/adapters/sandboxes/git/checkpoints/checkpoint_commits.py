@@ -6,7 +6,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.git.creation.tracked_files import RULES, Tracking, plain_leaves
+from mulligan.adapters.sandboxes.git.creation.tracked_files import (
+    RULES,
+    Tracking,
+    plain_leaves,
+    without_matched,
+)
 from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
 from mulligan.adapters.sandboxes.git.repository.bare_repository import CHECKPOINTS, BareRepository
 from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK, Objects
@@ -14,6 +19,7 @@ from mulligan.adapters.sandboxes.git.repository.git_trees import Leaf, ObjectMis
 from mulligan.adapters.sandboxes.git.repository.named_objects import head_of
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.paths.path_patterns import PathPatterns
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.domain.trees.tree_difference import TreeDifference, TreeEntry
 from mulligan.ports import Publication, SnapshotStore
@@ -49,6 +55,7 @@ class Commits:
         self._tracking = Tracking(
             bare.git, self._top, index, self._memory.object_format, lasting=True, sparse=sparse
         )
+        self._excluded = PathPatterns(sandbox.patterns)  # what they match is in no checkpoint
         self._known: dict[str, bytes] = {}  # commits -> trees
         self._written = 0
 
@@ -119,6 +126,7 @@ class Commits:
         if look_again:
             came |= {path for path in self._tracking.untracked(ignored=False) if not path.endswith(b"/")}
             went |= {path for path in self._tracking.untracked(ignored=True) if not path.endswith(b"/")}
+        came = {*without_matched(came, self._excluded)}
         changes |= self._unchanged(tree, came - changes.keys(), went - changes.keys())
         changes |= self._links(tree, inner)
         return self._trees.edit(tree, changes) if changes else tree

@@ -88,13 +88,15 @@ class _Rebuilding(Struct, frozen=True, eq=False):
     def begin(self, repository: Repository) -> None:
         bare = self.context.bare_of(self.sandbox)
         pins = pins_of(self.sandbox.plan_id, self.sandbox.resource)
-        lenders = (repository.git_dir, *git_dirs_under(repository.git_dir / "modules"))
+        modules = git_dirs_under(repository.git_dir / "modules")
+        lenders = (repository.git_dir, *modules, *map(Path, bare.known_lenders()))
         with act("git.remake"):
             bare.make(repository)
             bare.note_pins(repository, pins, lenders)
         self._restore(self.sandbox.base)
         borrowed = pinned_trees(self.context.git, repository.git_dir, pins)
-        commit_start(bare, repository, self.files.path, self.own.path / "index", borrowed)
+        index, patterns = self.own.path / "index", self.sandbox.patterns
+        commit_start(bare, repository, self.files.path, index, borrowed, patterns)
 
     def publish_all(self, publications: Sequence[Publication], rules: Path | None) -> dict[CheckpointId, str]:
         """Commit checkpoints in their order; return the commits. `rules` None: those of each snapshot."""

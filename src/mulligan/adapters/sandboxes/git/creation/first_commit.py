@@ -2,13 +2,14 @@
 
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import start_from
-from mulligan.adapters.sandboxes.git.creation.tracked_files import Tracking
+from mulligan.adapters.sandboxes.git.creation.tracked_files import Tracking, without_matched
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_entries import set_entries
 from mulligan.adapters.sandboxes.git.position.index_file import IndexFile
@@ -17,6 +18,7 @@ from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK, GITLIN
 from mulligan.adapters.sandboxes.git.repository.git_trees import Leaf
 from mulligan.adapters.sandboxes.git.repository.named_objects import head_of
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
+from mulligan.domain.paths.path_patterns import PathPatterns
 
 
 class Beginning(Struct, frozen=True):
@@ -28,8 +30,13 @@ class Beginning(Struct, frozen=True):
     links: tuple[bytes, ...]  # folders that are repositories of their own
 
 
-def begin(bare: BareRepository, repository: Repository, top: Path, index: Path) -> Beginning:
-    """Write the trees of a new sandbox, whose working tree is `top`, from a copy of that index."""
+def begin(
+    bare: BareRepository, repository: Repository, top: Path, index: Path, patterns: Iterable[str]
+) -> Beginning:
+    """Write the trees of a new sandbox, whose working tree is `top`, from a copy of that index.
+
+    What the patterns match belongs to no checkpoint: the trees have of it what the index has.
+    """
     own = bare.path / "index"
     if index.is_file():
         shutil.copy2(index, own)
@@ -48,10 +55,12 @@ def begin(bare: BareRepository, repository: Repository, top: Path, index: Path) 
                 unmerged.add(entry.path)
     set_entries(there, dict.fromkeys(unmerged), repository.null_id)
     staged = there.run("write-tree", "--missing-ok").decode().strip()
-    changed = there.run("diff-files", "--name-only", "-z", "--ignore-submodules=all").split(b"\0")
+    excluded = PathPatterns(patterns)
+    listed = there.run("diff-files", "--name-only", "-z", "--ignore-submodules=all").split(b"\0")
+    changed = without_matched(listed, excluded)
     sparse = repository.git_dir / "info" / "sparse-checkout"
     tracking = Tracking(bare.git, top, own, repository.object_format, lasting=False, sparse=sparse)
-    untracked = tracking.untracked(ignored=False)
+    untracked = without_matched(tracking.untracked(ignored=False), excluded)
     inner = {path for path in untracked if path.endswith(b"/")}
     paths = sorted({*changed, *unmerged, *untracked} - {b""} - inner)
     entries: dict[bytes, Leaf | None] = {**dict.fromkeys(paths), **tracking.leaves(paths)}
@@ -66,10 +75,15 @@ def begin(bare: BareRepository, repository: Repository, top: Path, index: Path) 
 
 
 def commit_start(
-    bare: BareRepository, repository: Repository, top: Path, index: Path, had: tuple[str, ...]
+    bare: BareRepository,
+    repository: Repository,
+    top: Path,
+    index: Path,
+    had: tuple[str, ...],
+    patterns: Iterable[str],
 ) -> None:
     """Commit the working tree at `top` with that index; trees in `had` are borrowed, the rest is its own."""
-    started = begin(bare, repository, top, index)
+    started = begin(bare, repository, top, index, patterns)
     copy_objects(bare.git, (started.tree,), had, bare.path / "objects")
     record(bare, started)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.places.lenders import with_places
 from mulligan.adapters.sandboxes.git.position.index_file import IndexFile
 from mulligan.adapters.sandboxes.git.repository.git_config import Setting, as_text, for_sandbox, read_settings
 from mulligan.adapters.sandboxes.git.repository.ref_locks import common_dir_in
@@ -44,6 +45,7 @@ class PrivateCopies(Struct, frozen=True, eq=False):
     git: Git
     old: Path  # the top of the user's checkout
     new: Path  # that of the sandbox
+    home: Path  # of the project
     made: list[Copy] = field(default_factory=list[Copy])
 
     def make(self, repository: Repository, target: Path, top: Path) -> Copy:
@@ -56,7 +58,7 @@ class PrivateCopies(Struct, frozen=True, eq=False):
         if target != top / ".git":
             settings.append(Setting("core.worktree", os.path.relpath(top, target)))
         write(target / "config", as_text(settings))
-        borrow(target / "objects", repository.object_folders())
+        borrow(target / "objects", with_places(repository.object_folders(), self.home))
         self._copy_index(copy)
         for module in git_dirs_under(repository.git_dir / "modules"):
             self._make_module(module, target / "modules" / module.relative_to(repository.git_dir / "modules"))
@@ -141,7 +143,7 @@ class PrivateCopies(Struct, frozen=True, eq=False):
             whole = self.git.on(copy.top, GIT_DIR=copy.repository.git_dir, GIT_INDEX_FILE=target)
             whole.on(copy.top, GIT_WORK_TREE=copy.repository.top).run("update-index", "--no-split-index")
             index = IndexFile(target.read_bytes(), copy.repository.object_format)
-        index.follow(list(index.entries()), copy.repository.top, copy.top)
+        index.follow(copy.repository.top, copy.top)
         target.write_bytes(index.to_bytes())
         shutil.copymode(source, target)
         # Git recognises files that changed right after the index was written by its mtime.

@@ -7,15 +7,24 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.git.creation.first_commit import begin, copy_objects, record, tree_of_head
-from mulligan.adapters.sandboxes.git.creation.private_git_dir import PrivateCopies, inner_repositories, write
+from mulligan.adapters.sandboxes.git.creation.private_git_dir import (
+    PrivateCopies,
+    git_dirs_under,
+    inner_repositories,
+    is_git_dir,
+    write,
+)
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.git_context import GitContext
+from mulligan.adapters.sandboxes.git.places.private_files import read_below, replace_below
 from mulligan.adapters.sandboxes.git.position.index_file import IndexFile
 from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
+from mulligan.adapters.sandboxes.git.repository.borrowed_objects import git_dirs_in
 from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import pins_of
 from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK
 from mulligan.adapters.sandboxes.git.repository.pins import copy_pins, pin
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
+from mulligan.boundaries import act
 from mulligan.domain.checkpoints.store_report import Survey
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.ports import SandboxOrder
@@ -40,7 +49,7 @@ class Making:
         self._prefix = pins_of(order.plan_id, order.resource.name)
         self._repository = repository
         self._order = order
-        self._copies = PrivateCopies(context.git, repository.top, order.path)
+        self._copies = PrivateCopies(context.git, repository.top, order.path, context.place.project_home)
 
     def left_out(self) -> frozenset[str]:
         """Return the paths that the sandbox excludes: those of other resources and, if asked for, ignored ones."""
@@ -91,19 +100,36 @@ class Making:
         lenders = (copy.repository.git_dir for copy in self._copies.made)
         self.bare.note_pins(self._repository, self._prefix, lenders)
         for copy in self._copies.made:
-            pin(self._git, copy, self._prefix)
+            pin(self._git, copy.repository.git_dir, copy.git_dir, self._prefix)
 
     def begin(self) -> None:
         """Make the commit of what the sandbox starts from, and copy what no ref keeps."""
         private, objects = self._top / ".git", self.bare.path / "objects"
         head = tree_of_head(self._there)
-        started = begin(self.bare, self._repository, self._top, private / "index")
+        started = begin(self.bare, self._repository, self._top, private / "index", self._order.patterns)
         copy_objects(self.bare.git, (started.staged, *started.loose), head, private / "objects", objects)
         if started.tree != started.staged:
             copy_objects(self.bare.git, (started.tree,), (started.staged, *head), objects)
         record(self.bare, started)
         for copy in self._copies.made[1:]:
             _copy_staged(self._git, copy.repository, copy.git_dir)
+
+
+def borrow_again(context: GitContext, repository: Repository, sandbox: Sandbox) -> None:
+    """Give a sandbox that was made again a repository for its checkpoints, and pin what it borrows."""
+    private, prefix = Path(sandbox.path) / ".git", pins_of(sandbox.plan_id, sandbox.resource)
+    modules = repository.git_dir / "modules"
+    inner = {each: private / "modules" / each.relative_to(modules) for each in git_dirs_under(modules)}
+    borrowing = {lender: own for lender, own in inner.items() if is_git_dir(own)}
+    if is_git_dir(private):
+        borrowing = {repository.git_dir: private, **borrowing}
+    bare = context.bare_of(sandbox)
+    lenders = (*borrowing, *map(Path, bare.known_lenders()))
+    with act("git.remake"):
+        bare.make(repository)
+        bare.note_pins(repository, prefix, lenders)
+    for lender, own in borrowing.items():
+        pin(context.git, lender, own, prefix)
 
 
 def make_fork(context: GitContext, order: SandboxOrder, parent: Sandbox) -> BareRepository:
@@ -116,18 +142,17 @@ def make_fork(context: GitContext, order: SandboxOrder, parent: Sandbox) -> Bare
     bare.remember(replace(memory, prefix=prefix, path=str(bare.path)))
     for lender in memory.lenders:
         copy_pins(context.git, Path(lender), memory.prefix, prefix)
-    for config in (path / ".git" / "config", *(path / ".git").glob("modules/**/config")):
-        data = config.read_bytes()
-        moved = data.replace(os.fsencode(parent_path), os.fsencode(path))
-        if moved != data:
-            config.write_bytes(moved)
-    index = path / ".git" / "index"
-    if index.is_file():
-        st = index.stat()
-        known = IndexFile(index.read_bytes(), memory.object_format)
-        known.follow(list(known.entries()), parent_path, path)
-        index.write_bytes(known.to_bytes())
-        os.utime(index, ns=(st.st_atime_ns, st.st_mtime_ns))
+    for git_dir in git_dirs_in(path / ".git"):
+        config = str((git_dir / "config").relative_to(path))
+        data = read_below(path, config)
+        moved = data.replace(os.fsencode(parent_path), os.fsencode(path)) if data else data
+        if moved and moved != data:
+            replace_below(path, config, moved)
+    index = read_below(path, ".git/index")
+    if index is not None:
+        known = IndexFile(index, memory.object_format)
+        known.follow(parent_path, path)
+        replace_below(path, ".git/index", known.to_bytes())
     return bare
 
 

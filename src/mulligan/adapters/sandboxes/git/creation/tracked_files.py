@@ -15,6 +15,7 @@ from mulligan.adapters.sandboxes.git.git_batch import Asking
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_file import paths_in
 from mulligan.adapters.sandboxes.git.repository.git_trees import Leaf
+from mulligan.domain.paths.path_patterns import PathPatterns
 from mulligan.domain.trees.tree_difference import EntryType, StoredContent, TreeEntry
 from mulligan.ports import StoredTrees
 
@@ -167,6 +168,14 @@ def _mode_of(path: bytes) -> bytes:
     if not stat.S_ISREG(mode):
         return b""
     return b"100755" if mode & 0o100 else b"100644"
+
+
+def without_matched(paths: Iterable[bytes], patterns: PathPatterns) -> list[bytes]:
+    """Return the paths that no pattern matches; one with a slash at its end is a folder."""
+    if not patterns:
+        return [*paths]
+    named = [(path, os.fsdecode(path.rstrip(b"/"))) for path in paths]
+    return [path for path, name in named if not patterns.match(name, is_folder=path.endswith(b"/"))]
 
 
 def can_be_listed(path: bytes) -> bool:

@@ -4,12 +4,19 @@ import hashlib
 import os
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK_MODE
+
+follow: "Callable[[bytearray, int, int, int], int] | None" = None
+with suppress(ImportError):  # it was not built: the same in Python takes ten times as long
+    from mulligan.adapters.sandboxes.git.position import _entries
+
+    follow = _entries.follow
 
 _HEADER = struct.Struct(">4sII")
 _STAT = struct.Struct(">10I")  # ctime, mtime (seconds, nanoseconds each), dev, ino, mode, uid, gid, size
@@ -59,11 +66,30 @@ class IndexFile:
         at = entry.offset + _STAT.size
         return self._data[at : at + self._id_size].hex()
 
-    def follow(self, entries: list[IndexEntry], old: Path, new: Path) -> None:
+    def follow(self, old: Path, new: Path) -> None:
         """Update entries that were valid for the old tree with the stat data of equal files in the new one.
 
         Files that git would have read again in the old tree, it reads again in the new one.
         """
+        if not self._followed_in_c(old, new):
+            self._follow(list(self.entries()), old, new)
+
+    def _followed_in_c(self, old: Path, new: Path) -> bool:
+        if follow is None:
+            return False
+        with ExitStack() as opened:
+            folders: list[int] = []
+            for path in (old, new):
+                try:
+                    folders.append(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+                except OSError:
+                    return False
+                opened.callback(os.close, folders[-1])
+            end = follow(self._data, self._id_size, *folders)
+        self._entries_end = max(end, 0)
+        return end >= 0
+
+    def _follow(self, entries: list[IndexEntry], old: Path, new: Path) -> None:
         old_top, new_top = os.fsencode(old) + b"/", os.fsencode(new) + b"/"
         for entry in entries:
             if entry.stage or entry.mode == GITLINK_MODE or stat.S_ISDIR(entry.mode):
@@ -107,6 +133,8 @@ class IndexFile:
         _STAT.pack_into(self._data, entry.offset, *(value & _FULL for value in values))
 
     def _extensions(self) -> Iterator[tuple[bytes, bytes]]:
+        if not self._entries_end and follow is not None:
+            self._entries_end = max(follow(self._data, self._id_size, -1, -1), 0)
         if not self._entries_end:
             for _ in self.entries():
                 pass

@@ -20,6 +20,7 @@ BRANCHES = "branches"  # the commits of all of them: the branch that HEAD leaves
 STAGED = "staged.pack"  # what the index names and HEAD has not: no ref keeps it
 FILES_ALONE = Advice("the files of a checkpoint: ", NextStep("checkpoints.restore", checkpoint=..., to=...))
 _STAMP_NS = 0
+_SHORT = 7  # characters of a commit, for people
 _ON, _BACK = "mulligan", "mulligan: going back"  # in reflogs
 
 
@@ -170,11 +171,35 @@ def stamp(folder: Path) -> None:
 
 def standing_in(folder: Path) -> tuple[str | None, str | None]:
     """The branch that is written down as checked out, None: none is; and the commit, None: there is none yet."""
-    head = (folder / "HEAD").read_text("utf-8", "surrogateescape").strip()
-    if not head.startswith("ref: "):
-        return None, head
     noted = folder / "branch"
-    return head.removeprefix("ref: "), noted.read_text().strip() if noted.exists() else None
+    return standing_of(
+        (folder / "HEAD").read_text("utf-8", "surrogateescape"), noted.read_text() if noted.exists() else ""
+    )
+
+
+def standing_of(head: str, branch: str) -> tuple[str | None, str | None]:
+    """The same, of the contents of the two files."""
+    if not head.startswith("ref: "):
+        return None, head.strip()
+    return head.strip().removeprefix("ref: "), branch.strip() or None
+
+
+def move_in_words(old: tuple[str | None, str | None], new: tuple[str | None, str | None]) -> str:
+    """Describe a move of HEAD or its branch: `branch: x → main`, `branch: main 12ab34c → 98ef76d`."""
+    if old == new:
+        return ""
+    branches = [name.removeprefix("refs/heads/") if name else None for name, _ in (old, new)]
+    commits = [commit[:_SHORT] if commit else "no commit" for _, commit in (old, new)]
+    if branches[0] == branches[1]:
+        return f"{f'branch: {branches[0]}' if branches[0] else 'HEAD:'} {commits[0]} → {commits[1]}"
+    sides = [branch or commit for branch, commit in zip(branches, commits, strict=True)]
+    return f"branch: {sides[0]} → {sides[1]}"
+
+
+def commits_in(folder: Path) -> set[str]:
+    """Return the commits that are written down: of HEAD and of all branches."""
+    _, head = standing_in(folder)
+    return {*_branches(folder / BRANCHES).values(), *([head] if head is not None else [])}
 
 
 def move_on(folder: Path, commit: str) -> None:

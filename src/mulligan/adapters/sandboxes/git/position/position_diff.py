@@ -73,6 +73,24 @@ class Standings(Struct, frozen=True, eq=False):
         self.store.forget_tree(position)
         return root, left
 
+    def committed(self, before: Root, after: Root) -> frozenset[str] | None:
+        """Return the paths that commits between two positions changed, and whose files are as committed.
+
+        None: HEAD names the same commit in the same way.
+        """
+        if not any(path in _POINTERS for path in self.apart(before, after)):
+            return None
+        heads = [standing_in(self._folder_of(r, n))[1] for r, n in ((before, "old"), (after, "new"))]
+        old, new = (head or self._empty_tree() for head in heads)
+        edited = self._paths_in("diff", "--name-only", "-z", "--no-renames", new, "--")
+        return self._paths_in("diff", "--name-only", "-z", "--no-renames", old, new, "--") - edited
+
+    def _empty_tree(self) -> str:
+        return self.there.run("hash-object", "-t", "tree", "--stdin").decode().strip()
+
+    def _paths_in(self, *arguments: str) -> frozenset[str]:
+        return frozenset(os.fsdecode(path) for path in self.there.run(*arguments).split(b"\0") if path)
+
     def _differences(self, one: Root, other: Root) -> list[TreeDifference]:
         found = self.store.difference(one, other)
         return [d for d in found if d.path in _POINTERS or (d.path == _INDEX and not self._same_index(d))]
@@ -83,10 +101,14 @@ class Standings(Struct, frozen=True, eq=False):
 
     def _index_of(self, root: Root, name: str) -> Path:
         """A copy of the index that a position holds; none where it has none."""
+        return self._folder_of(root, name) / _INDEX
+
+    def _folder_of(self, root: Root, name: str) -> Path:
+        """Return a folder with what a position holds."""
         folder = work_folder(self.shop, f"position-{name}")
         self.store.restore(Snapshot((root,)), folder, Unobserved())
         self.store.forget_tree(folder)
-        return folder.path / _INDEX
+        return folder.path
 
     def _write(self, entry: TreeEntry | None, name: str) -> Path:
         file = self.shop / f"{_INDEX}-{name}"

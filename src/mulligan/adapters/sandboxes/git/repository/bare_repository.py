@@ -97,7 +97,8 @@ class BareRepository:
         if any(found.get(checkpoint_id) != commit for checkpoint_id, commit in commits.items()):
             return False
         # What a partial clone has not fetched is missing in ours as well.
-        partial = any(Path(self.memory.lenders[0]).glob("objects/pack/*.promisor"))
+        first = self.memory.lenders[:1]
+        partial = any(any(Path(lender).glob("objects/pack/*.promisor")) for lender in first)
         return partial or self.git.attempt("rev-list", "--objects", "--quiet", "--all").returncode == 0
 
     @property
@@ -110,6 +111,13 @@ class BareRepository:
                 reason="the repository of the plan's checkpoints is gone or damaged",
                 hint=Advice(NextStep("doctor"), " makes it again from the store"),
             ) from exc
+
+    def known_lenders(self) -> tuple[str, ...]:
+        """Return the git directories that it is known to borrow from; none where its memory is gone or damaged."""
+        try:
+            return self.memory.lenders
+        except GitFailed:
+            return ()
 
     def lent_to_this(self) -> tuple[str, ...]:
         """The git directories that have pins of this repository, and not of one that it is a copy of."""
@@ -176,7 +184,7 @@ class BareRepository:
         """
         folder, old = self.pack_folder, set(self._packs())
         # By their trees: a commit that is left out of a pack leaves its tree in.
-        pinned = pinned_trees(self.git, Path(memory.lenders[0]), memory.prefix)
+        pinned = [t for each in memory.lenders[:1] for t in pinned_trees(self.git, Path(each), memory.prefix)]
         borrowed = "".join(f"^{tree}\n" for tree in pinned).encode()
         words = ("pack-objects", "--all", "--revs", "--non-empty", "-q", "--missing=allow-any")
         made = self.git.run(*_DURABLE, *words, str(folder / "pack"), stdin=borrowed).decode().strip()

@@ -73,7 +73,7 @@ class Completing(Struct, eq=False):
     def lacking(self) -> tuple[str, ...]:
         """Return the objects that refs, HEAD, stashes and the index reach and no folder of objects holds."""
         missing: list[str] = []
-        for git_dir in _git_dirs(self.private):
+        for git_dir in git_dirs_in(self.private):
             reach = self._reach_of(git_dir)
             if reach is not None:
                 refs = named_now(git_dir, self.memory.object_format)
@@ -126,12 +126,14 @@ class Completing(Struct, eq=False):
         return b"" if entry is None or entry.content is None else self.store.read(entry.content)
 
 
-def _git_dirs(top: Path) -> list[Path]:
+def git_dirs_in(top: Path) -> list[Path]:
     """A private git directory, and those of repositories inside it."""
     found = [top] if is_git_dir(top) else []
     for nested in _NESTED:
+        if (top / nested).is_symlink():
+            continue  # a plan made it
         for folder, names, _ in os.walk(top / nested):
             if is_git_dir(Path(folder)):
-                found += _git_dirs(Path(folder))
+                found += git_dirs_in(Path(folder))
                 names.clear()
     return found

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mulligan.adapters.sandboxes.git.creation.private_git_dir import git_dirs_under, named_git_dir
+from mulligan.adapters.sandboxes.git.creation.private_git_dir import git_dirs_under, is_git_dir, named_git_dir
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.git_processes import git_at_work
 from mulligan.adapters.sandboxes.git.position.index_lock import clear_abandoned
 from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
-from mulligan.adapters.sandboxes.git.repository.pins import prefixes_in, unpin
+from mulligan.adapters.sandboxes.git.repository.pins import pin, prefixes_in, unpin
 from mulligan.adapters.sandboxes.git.repository.ref_locks import (
     clear_locks,
     common_dir_in,
@@ -41,6 +41,14 @@ class CheckpointRepositories(Struct, frozen=True, eq=False, kw_only=True):
         if bare.is_there:
             bare.retire(kept)
 
+    def lenders_of(self, sandbox: Sandbox) -> list[Path]:
+        """Return the git directories of the user's that a sandbox borrows from, as the project recorded them.
+
+        Those of the checkout count too: they are all that is known where the record is gone.
+        """
+        recorded = map(Path, self.of(sandbox.plan_id, sandbox.resource).known_lenders())
+        return [*dict.fromkeys((*recorded, *sorted(_lenders_at(Path(sandbox.location)))))]
+
     def release(self, sandbox: Sandbox) -> None:
         """Remove a sandbox's repository and pins; where it is gone already, what it would know is looked up."""
         bare = self.of(sandbox.plan_id, sandbox.resource)
@@ -55,6 +63,18 @@ class CheckpointRepositories(Struct, frozen=True, eq=False, kw_only=True):
         if bare.is_there:
             for lender in bare.lent_to_this():
                 unpin(self.git, Path(lender), bare.memory.prefix)
+
+    def pin_again(self, folder: Path, sandboxes: Path) -> None:
+        """Pin what a sandbox borrows of repositories that have no pins, such as clones on another machine."""
+        bare = BareRepository(self.git, folder)
+        if not bare.is_there or not bare.memory.lenders:
+            return
+        memory = bare.memory
+        private, top = sandboxes / memory.prefix / ".git", Path(memory.lenders[0])
+        for lender in map(Path, memory.lenders):
+            own = private / lender.relative_to(top) if lender.is_relative_to(top) else None
+            if own is not None and is_git_dir(own) and (lender / "HEAD").exists():
+                pin(self.git, lender, own, memory.prefix)
 
     def pinned(self, locations: Iterable[Path]) -> list[Pinned]:
         shared = {common_dir_in(lender).resolve() for lender in _lenders_at(*locations)}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from mulligan.adapters.sandboxes.git.creation.private_git_dir import PINS, Copy
+from mulligan.adapters.sandboxes.git.creation.private_git_dir import PINS
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.repository.named_objects import STATES
 from mulligan.adapters.sandboxes.git.repository.ref_locks import PACKED, common_dir_in, noting
@@ -17,16 +17,21 @@ _ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _PIN = re.compile(rb"%s/([^/]+/[^/]+)/%s" % (PINS.encode(), _ID.pattern))
 
 
-def pin(git: Git, copy: Copy, prefix: str) -> None:
-    """Pin everything that a copy's refs, HEAD, stashes and half-done operations depend on.
+def pin(git: Git, lender: Path, private: Path, prefix: str) -> None:
+    """Pin everything that the refs, HEAD, stashes and half-done operations of a private git directory depend on.
 
-    One ref for each distinct object, in one transaction: history is not walked.
+    One ref for each distinct object that the lender has, in one transaction: history is not walked.
     """
-    there = _in(git, copy.repository.git_dir)
-    found = _tips(_in(git, copy.git_dir), copy.git_dir)
-    known = there.run("cat-file", "--batch-check=%(objectname)", stdin=b"".join(t + b"\n" for t in found))
+    pin_known(git, lender, prefix, (tip.decode() for tip in _tips(_in(git, private), private)))
+
+
+def pin_known(git: Git, lender: Path, prefix: str, names: Iterable[str]) -> None:
+    """Pin those of the objects that the lender has."""
+    there = _in(git, lender)
+    asked = "".join(f"{name}\n" for name in names).encode()
+    known = there.run("cat-file", "--batch-check=%(objectname)", stdin=asked)
     tips = sorted({line.decode() for line in known.split(b"\n") if _ID.fullmatch(line)})
-    _set_pins(there, copy.repository.git_dir, prefix, tips)
+    _set_pins(there, lender, prefix, tips)
 
 
 def pin_head(git: Git, repository: Repository, prefix: str) -> None:

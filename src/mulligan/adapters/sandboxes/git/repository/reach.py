@@ -90,9 +90,9 @@ class Reach:
         return {*names} - self._absent(names)
 
     def copy(self, names: Collection[bytes]) -> None:
-        """Put objects into the git directory's own folder, as a pack."""
-        if names:
-            folder = self._git_dir / "objects" / "pack"
+        """Put objects into the git directory's own folder, as a pack; a symlink that a plan put there gets nothing."""
+        folder = self._git_dir / "objects" / "pack"
+        if names and not folder.parent.is_symlink() and not folder.is_symlink():
             folder.mkdir(exist_ok=True)
             self._there.run(*_PACK, str(folder / "pack"), stdin=_lines(sorted(names)))
 

@@ -49,8 +49,7 @@ class Repository(Struct, frozen=True, kw_only=True):
         """The branch that is checked out, born or not; None: HEAD is detached."""
         head = self.git_dir / "HEAD"
         target = os.readlink(head) if head.is_symlink() else head.read_text("utf-8", "surrogateescape")
-        name = target.removeprefix("ref:").strip()
-        return name.removeprefix("refs/heads/") if name.startswith("refs/") else None
+        return branch_named(target)
 
     def through(self, git: Git) -> Git:
         return git.on(self.top, GIT_DIR=self.git_dir, GIT_WORK_TREE=self.top)
@@ -58,6 +57,12 @@ class Repository(Struct, frozen=True, kw_only=True):
     def object_folders(self) -> tuple[Path, ...]:
         """Its objects and what they borrow from: git follows relative names one level deep only."""
         return tuple(dict.fromkeys(with_alternates(self.objects, depth=0)))
+
+
+def branch_named(head: str) -> str | None:
+    """Return the branch that a HEAD names, given as the text of its file; None: it is detached."""
+    name = head.removeprefix("ref:").strip()
+    return name.removeprefix("refs/heads/") if name.startswith("refs/") else None
 
 
 def open_repository(git: Git, top: Path) -> Repository | Unsuited:

@@ -1,0 +1,2 @@
+-- Paths in rows become relative to the project home (`home:…`) or to the project folder (`project:…`), so that either
+-- may move. Until here they were absolute; `relative_paths.py` finds in each row which folder it was made in.

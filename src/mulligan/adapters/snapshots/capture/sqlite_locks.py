@@ -1,0 +1,51 @@
+"""The lock that readers of a SQLite database take: while it is held, no program changes the database's file.
+
+It is asked for only where a database never held still, for the time of one read, as any query does. In WAL mode writers
+need no such lock, and changes go into another file.
+"""
+
+import contextlib
+import fcntl
+import os
+import struct
+import time
+from collections.abc import Generator
+
+_MAGIC = b"SQLite format 3\0"
+_LARGEST = 256 * 1024 * 1024  # bytes: reading more would keep writers waiting for too long
+_PENDING, _SHARED, _SHARED_BYTES = 0x40000000, 0x40000002, 510  # where SQLite locks its files
+_PAUSES = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # seconds before each try
+
+
+@contextlib.contextmanager
+def not_written_by_sqlite(fd: int) -> Generator[bool]:
+    """Keep SQLite from writing to an open file meanwhile, if it is a database; yield whether that could be had."""
+    is_database = os.fstat(fd).st_size <= _LARGEST and os.pread(fd, len(_MAGIC), 0) == _MAGIC
+    locked = is_database and any(_lock_after(fd, pause) for pause in _PAUSES)
+    try:
+        yield locked
+    finally:
+        if locked:
+            _set(fd, fcntl.F_UNLCK, _SHARED, _SHARED_BYTES)
+
+
+def _lock_after(fd: int, pause: float) -> bool:
+    """Lock as SQLite's readers do; False where a writer is at work, or waits for its turn."""
+    if pause:
+        time.sleep(pause)
+    if not _set(fd, fcntl.F_RDLCK, _PENDING, 1):
+        return False
+    try:
+        return _set(fd, fcntl.F_RDLCK, _SHARED, _SHARED_BYTES)
+    finally:
+        _set(fd, fcntl.F_UNLCK, _PENDING, 1)
+
+
+def _set(fd: int, kind: int, start: int, length: int) -> bool:
+    """Set a lock of the open file, not of the process: closing it drops no lock that SQLite holds here."""
+    lock = struct.pack("hhqqixxxx", kind, os.SEEK_SET, start, length, 0)
+    try:
+        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, lock)
+    except OSError:  # it is taken, or the filesystem has no such locks
+        return False
+    return True

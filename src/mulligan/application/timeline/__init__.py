@@ -1,0 +1,1 @@
+"""The timeline of a folder: undo and redo over all plans, and what the log shows of it."""

@@ -1,0 +1,1 @@
+"""Answers about single paths of checkpoints, and about what is forgotten."""

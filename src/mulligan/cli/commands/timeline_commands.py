@@ -1,0 +1,96 @@
+"""The commands on the folder's timeline: `log`, `undo` and `redo`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from mulligan.cli.commands.declaration import command, newest, on_any_branch
+from mulligan.errors import UsageWrong
+
+if TYPE_CHECKING:
+    from mulligan.cli.answers.answer import Answer
+    from mulligan.cli.invocation import Invocation
+
+group = click.Group("mulligan")
+
+_SHORT = 20  # entries
+
+
+@command(group, "log", example="mulligan log")
+@click.argument("plan", required=False, metavar="[PLAN]")
+@newest
+@click.option(
+    "--all", "everything", is_flag=True, help="Show all entries of the timeline, not the newest 20."
+)
+def log(invocation: Invocation, plan: str | None, limit: int | None, everything: bool) -> Answer:
+    """Show what was done in this folder, newest first: its timeline. With PLAN: what happened to that plan.
+
+    The timeline has an entry for each run, step, apply, unapply and restore of paths, over all plans, with a
+    number that `undo`, `diff` and `restore` accept. What was undone is marked.
+    """
+    if plan is not None:
+        from mulligan.cli.commands.plan_commands import log_of_plan
+
+        if everything:
+            raise UsageWrong(
+                reason="--all is for the timeline: a plan is named", hint="leave one of them out"
+            )
+        return log_of_plan(invocation, plan, limit)
+    from mulligan.cli.answers.entry_answer import timeline_answer
+
+    shown = None if everything else limit or _SHORT
+    return timeline_answer(invocation.project().timeline(limit=shown), invocation.when)
+
+
+@command(group, "undo", example="mulligan undo --yes", codes=(0, 1, 2, 3, 4, 130))
+@click.argument("what", required=False, metavar="[PLAN|NUMBER]")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
+@on_any_branch
+def undo(invocation: Invocation, what: str | None, yes: bool, dry_run: bool, onto_branch: bool) -> Answer:
+    """Take back what was done last in this folder and still counts; again: the thing before it.
+
+    Runs, steps, applies, unapplies and restores of paths count, over all plans. PLAN stays within that plan, and
+    NUMBER is one entry of `mulligan log`. Only what the entry changed is taken back: paths that others changed since
+    stay, files that both changed are merged by lines, and a conflict changes nothing. What was there is kept, and
+    `mulligan redo` brings it back. An apply to a checkout that is on another branch now is a question of its own, which
+    --yes does not answer.
+    """
+    from mulligan.cli.answers.entry_answer import undone_answer
+
+    project = invocation.project()
+    # What was shown is what is done, whatever happens meanwhile.
+    number = project.entry_to_undo(what, settle=not dry_run and (yes or invocation.can_ask))
+
+    def act(dry: bool, onto: bool) -> Answer:
+        return undone_answer(
+            invocation.trusting(project, lambda: project.undo(number, dry_run=dry, onto_branch=onto))
+        )
+
+    return invocation.confirmed_here(act, "Undo", dry_run=dry_run, yes=yes, onto_branch=onto_branch)
+
+
+@command(group, "redo", example="mulligan redo --yes", codes=(0, 1, 2, 3, 4, 130))
+@click.argument("number", required=False, type=click.IntRange(min=1), metavar="[NUMBER]")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
+@on_any_branch
+def redo(invocation: Invocation, number: int | None, yes: bool, dry_run: bool, onto_branch: bool) -> Answer:
+    """Bring back what was undone last; again: what was undone before that.
+
+    Anything new that is done clears what could be redone. What others changed since stays, as with `undo`. NUMBER makes
+    sure that it is that entry of `mulligan log`.
+    """
+    from mulligan.cli.answers.entry_answer import undone_answer
+
+    project = invocation.project()
+    wanted = number or project.entry_to_redo(settle=not dry_run and (yes or invocation.can_ask))
+
+    def act(dry: bool, onto: bool) -> Answer:
+        return undone_answer(
+            invocation.trusting(project, lambda: project.redo(wanted, dry_run=dry, onto_branch=onto))
+        )
+
+    return invocation.confirmed_here(act, "Redo", dry_run=dry_run, yes=yes, onto_branch=onto_branch)

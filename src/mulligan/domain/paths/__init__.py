@@ -1,0 +1,1 @@
+"""Paths: patterns that match them, and sets of them."""

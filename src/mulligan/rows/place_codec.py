@@ -1,0 +1,70 @@
+"""Paths in rows: relative to the project home or to the project folder, so that either may move."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.errors import Advice, DatabaseUnusable, NextStep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mulligan.domain.resources.resource import Sandbox
+
+HOME, PROJECT = "home:", "project:"
+
+
+class Places(Struct, frozen=True, kw_only=True):
+    """The two folders that paths in rows are relative to, as absolute paths; an empty one holds nothing."""
+
+    home: str
+    project: str
+
+    def kept(self, path: str) -> str:
+        """Return a path as a row holds it; one outside of both folders stays absolute."""
+        for prefix, folder in ((HOME, self.home), (PROJECT, self.project)):
+            if folder and (path == folder or path.startswith(f"{folder}/")):
+                return prefix + path[len(folder) + 1 :]
+        return path
+
+    def whole(self, text: str) -> str:
+        """Return the absolute path of what a row holds."""
+        for prefix, folder in ((HOME, self.home), (PROJECT, self.project)):
+            if text.startswith(prefix):
+                inside = text[len(prefix) :]
+                if leads_out(text):
+                    raise DatabaseUnusable(
+                        database=f"{self.home}/mulligan.db",
+                        reason=f"a row names {text!r}, which leads out of the project",
+                        hint=Advice("see all that is wrong with it: ", NextStep("doctor")),
+                    )
+                return f"{folder}/{inside}" if inside else folder
+        return text
+
+    def kept_sandbox(self, sandbox: Sandbox) -> Sandbox:
+        """Return a sandbox as its row holds it."""
+        return _with_paths(sandbox, self.kept)
+
+    def whole_sandbox(self, sandbox: Sandbox) -> Sandbox:
+        """Return the sandbox of a row, with absolute paths."""
+        return _with_paths(sandbox, self.whole)
+
+
+def leads_out(text: str) -> bool:
+    """Return whether the path of a row leads out of the folder that it is relative to."""
+    return ".." in text.partition(":")[2].split("/")
+
+
+ABSOLUTE = Places(home="", project="")  # of a database that belongs to no project: paths stay as they are
+
+
+def _with_paths(sandbox: Sandbox, change: Callable[[str], str]) -> Sandbox:
+    return replace(
+        sandbox,
+        location=change(sandbox.location),
+        path=change(sandbox.path),
+        git_dir=None if sandbox.git_dir is None else change(sandbox.git_dir),
+    )

@@ -1,0 +1,293 @@
+"""A sandbox that was made from a parked tree is, byte for byte, what one that was made from nothing is."""
+
+import os
+import shutil
+import signal
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
+from mulligan.adapters.sandboxes.private_sandbox import Workplace
+from mulligan.adapters.snapshots.capture import tree_reader
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox
+from mulligan.domain.text.ids import PlanId
+from mulligan.ports import SandboxOrder, Unobserved
+from tests.support.snapshot_world import new_store
+
+PLANS = [PlanId(f"01JZZZZZZZZZZZZZZZZZZZZZZ{letter}") for letter in "ABCD"]
+FILES = 70  # fewer are not parked
+
+
+@pytest.fixture(autouse=True)
+def _as_on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have files recognised by their times, wherever the tests run."""
+    monkeypatch.setattr(tree_reader, "keeps_no_times", lambda _path: False)
+
+
+class Copies:
+    """Makes and parks working copies of one folder."""
+
+    def __init__(self, tmp_path: Path, *, pool: int = 1, ahead_ns: int = 0) -> None:
+        self.real = tmp_path / "real"
+        self.home = tmp_path / f"home-{pool}"
+        self.place = Workplace(
+            store=new_store(self.home / "store", ahead_ns=ahead_ns),
+            home=self.home / "sandboxes",
+            project=tmp_path,
+            project_home=self.home,
+            user_home=Path("/nonexistent/me"),
+            pool=lambda: pool,
+        )
+        self.kind = DirectorySandboxes(self.place)
+
+    def make(
+        self, plan_id: PlanId, patterns: tuple[str, ...] = (), excluded: frozenset[str] = frozenset()
+    ) -> Sandbox:
+        resource = Resource(
+            name="data",
+            type=ResourceType.FS_DIRECTORY,
+            location="real",
+            strategy=None,
+            from_revision=None,
+            create=False,
+        )
+        order = SandboxOrder(
+            plan_id=plan_id,
+            resource=resource,
+            location=self.real,
+            path=self.home / "sandboxes" / plan_id / "data",
+            excluded=excluded,
+            include_ignored=True,
+            patterns=patterns,
+        )
+        return self.kind.create(order, Unobserved())[0]
+
+    def parked(self) -> list[Path]:
+        return sorted((self.home / "sandboxes" / ".parked").glob("*/*"))
+
+
+def fill(real: Path) -> None:
+    for number in range(FILES):
+        folder = real / f"f{number % 7}" / "deep"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{number}.txt").write_text(f"text of {number}")
+    (real / "f0" / "link").symlink_to("deep")
+    os.link(real / "f1" / "deep" / "1.txt", real / "f2" / "second-name")
+
+
+def everything(folder: Path) -> dict[str, object]:
+    """Return all that distinguishes two trees, owners and hard links too."""
+    found: dict[str, object] = {}
+    inodes: dict[int, str] = {}
+    for path in [folder, *sorted(folder.rglob("*"))]:
+        st_ = path.lstat()
+        name = str(path.relative_to(folder))
+        content: object = None
+        if stat.S_ISLNK(st_.st_mode):
+            content = os.readlink(path)
+        elif stat.S_ISREG(st_.st_mode):
+            content = (path.read_bytes(), inodes.setdefault(st_.st_ino, name), st_.st_nlink)
+        attributes = tuple((a, os.getxattr(path, a)) for a in os.listxattr(path, follow_symlinks=False))
+        found[name] = (st_.st_mode, st_.st_uid, st_.st_gid, st_.st_mtime_ns, content, attributes)
+    return found
+
+
+def _write(folder: Path, outside: Path) -> None:
+    (folder / "f0" / "deep" / "0.txt").write_text("changed, and longer")
+
+
+def _same_length_and_time(folder: Path, outside: Path) -> None:
+    file = folder / "f1" / "deep" / "8.txt"
+    before = file.stat()
+    file.write_bytes(file.read_bytes()[::-1])
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _remove(folder: Path, outside: Path) -> None:
+    (folder / "f2" / "deep" / "2.txt").unlink(missing_ok=True)
+
+
+def _add(folder: Path, outside: Path) -> None:
+    (folder / "f3" / "added").mkdir(exist_ok=True)
+    (folder / "f3" / "added" / "file").write_text("added")
+
+
+def _close(folder: Path, outside: Path) -> None:
+    (folder / "f4" / "deep").chmod(0o500)
+    (folder / "f4" / "deep" / "4.txt").chmod(0o400)
+
+
+def _link_outside(folder: Path, outside: Path) -> None:
+    outside.mkdir(exist_ok=True)
+    target = outside / f"name-{len(os.listdir(outside))}"
+    os.link(folder / "f5" / "deep" / "5.txt", target)
+
+
+def _replace_by_symlink(folder: Path, outside: Path) -> None:
+    file = folder / "f6" / "deep" / "6.txt"
+    file.unlink(missing_ok=True)
+    file.symlink_to("/etc/hostname")
+
+
+def _fifo(folder: Path, outside: Path) -> None:
+    if not (folder / "f0" / "fifo").exists():
+        os.mkfifo(folder / "f0" / "fifo")
+
+
+def _own_folder(folder: Path, outside: Path) -> None:
+    (folder / "f1" / ".mulligan").mkdir(exist_ok=True)
+
+
+def _owner(folder: Path, outside: Path) -> None:
+    if os.geteuid() == 0:
+        os.chown(folder / "f2" / "deep" / "9.txt", 12345, 12345)
+        os.chown(folder / "f2", 12345, -1)
+
+
+def _attributes(folder: Path, outside: Path) -> None:
+    os.setxattr(folder / "f3" / "deep" / "3.txt", "user.said", b"by a plan")
+
+
+def _top(folder: Path, outside: Path) -> None:
+    (folder / "at the top").touch()
+    folder.chmod(0o700)
+
+
+def _nothing_left(folder: Path, outside: Path) -> None:
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if not path.is_symlink():
+            path.chmod(0o700)
+        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+Change = Callable[[Path, Path], None]
+CHANGES: list[Change] = [
+    *(_write, _same_length_and_time, _remove, _add, _close, _link_outside, _replace_by_symlink, _fifo),
+    *(_own_folder, _owner, _attributes, _top),
+]
+
+
+def tried(change: Change, folder: Path, outside: Path) -> None:
+    """Do it where what it needs is still there, and may be changed."""
+    with suppress(FileNotFoundError, PermissionError, NotADirectoryError, FileExistsError):
+        change(folder, outside)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    by_plan=st.lists(st.sampled_from([*CHANGES, _nothing_left]), max_size=4),
+    while_parked=st.lists(st.sampled_from(CHANGES), max_size=4),
+    to_real=st.lists(st.sampled_from([_write, _remove, _add, _replace_by_symlink, _attributes]), max_size=3),
+)
+def test_a_sandbox_from_a_parked_tree_is_what_a_new_one_is(
+    tmp_path_factory: pytest.TempPathFactory,
+    by_plan: list[Change],
+    while_parked: list[Change],
+    to_real: list[Change],
+) -> None:
+    tmp_path = tmp_path_factory.mktemp("parked")
+    warm, cold = Copies(tmp_path), Copies(tmp_path, pool=0)
+    fill(warm.real)
+    first = warm.make(PLANS[0])
+    for change in by_plan:
+        tried(change, Path(first.path), tmp_path / "outside")
+    warm.kind.park(first)
+    assert not Path(first.path).exists()
+    for parked in warm.parked():
+        for change in while_parked:
+            tried(change, parked, tmp_path / "outside")
+    for change in to_real:
+        tried(change, warm.real, tmp_path / "elsewhere")
+    second, fresh = warm.make(PLANS[1]), cold.make(PLANS[1])
+    assert everything(Path(second.path)) == everything(Path(fresh.path))
+    assert second.base.same_as(fresh.base)
+    assert not warm.parked()
+
+
+def test_what_nobody_touched_is_kept_and_all_else_is_written_again(tmp_path: Path) -> None:
+    copies = Copies(tmp_path, ahead_ns=10**12)
+    fill(copies.real)
+    first = copies.make(PLANS[0])
+    kept = {p.name: p.lstat().st_ino for p in Path(first.path).rglob("*.txt")}
+    (Path(first.path) / "f0" / "deep" / "0.txt").write_text("of a plan")
+    copies.kind.park(first)
+    assert len(copies.parked()) == 1
+    second = copies.make(PLANS[1])
+    now = {p.name: p.lstat().st_ino for p in Path(second.path).rglob("*.txt")}
+    assert {name for name in kept if kept[name] != now[name]} <= {"0.txt"}
+    assert (Path(second.path) / "f0" / "deep" / "0.txt").read_text() == "text of 0"
+
+
+def test_a_file_that_a_program_writes_to_is_never_part_of_a_new_sandbox(tmp_path: Path) -> None:
+    copies = Copies(tmp_path, ahead_ns=10**12)
+    fill(copies.real)
+    first = copies.make(PLANS[0])
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        file = open(Path(first.path) / "f0" / "deep" / "0.txt", "a")  # noqa: SIM115  it stays open
+        os.write(writer, b"x")
+        os.close(reader)
+        signal.pause()
+        os._exit(int(file.closed))
+    os.read(reader, 1)
+    try:
+        copies.kind.park(first)
+        second = copies.make(PLANS[1])
+        assert not copies.parked()
+        inodes = {p.lstat().st_ino for p in Path(second.path).rglob("*.txt")}
+        assert os.stat(f"/proc/{pid}/fd").st_ino  # it is still there
+        held = {os.stat(f"/proc/{pid}/fd/{fd}").st_ino for fd in os.listdir(f"/proc/{pid}/fd")}
+        assert not inodes & held
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(reader)
+        os.close(writer)
+
+
+def test_only_as_many_are_kept_as_the_setting_says(tmp_path: Path) -> None:
+    copies = Copies(tmp_path)
+    fill(copies.real)
+    sandboxes = [copies.make(plan) for plan in PLANS[:3]]
+    for sandbox in sandboxes:
+        copies.kind.park(sandbox)
+    assert len(copies.parked()) == 1
+    assert copies.place.parked.clear()
+    assert copies.parked() == []
+    assert not copies.place.parked.clear()
+
+
+def test_excluded_files_of_the_earlier_plan_are_gone(tmp_path: Path) -> None:
+    copies = Copies(tmp_path)
+    fill(copies.real)
+    (copies.real / "x.log").write_text("real")
+    first = copies.make(PLANS[0], ("*.log",))
+    (Path(first.path) / "x.log").write_text("of the plan")
+    (Path(first.path) / "f0" / "y.log").write_text("of the plan")
+    copies.kind.park(first)
+    second = copies.make(PLANS[1], ("*.log",))
+    found = {str(p.relative_to(second.path)): p.read_text() for p in Path(second.path).rglob("*.log")}
+    assert found == {"x.log": "real"}
+
+
+def test_nothing_is_removed_through_a_symlink_that_the_earlier_plan_made(tmp_path: Path) -> None:
+    copies = Copies(tmp_path)
+    fill(copies.real)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "own").write_text("of the user")
+    first = copies.make(PLANS[0], excluded=frozenset({"f0/deep/own"}))
+    shutil.rmtree(Path(first.path) / "f0" / "deep")
+    (Path(first.path) / "f0" / "deep").symlink_to(outside)
+    copies.kind.park(first)
+    second = copies.make(PLANS[1], excluded=frozenset({"f0/deep/own"}))
+    assert (outside / "own").read_text() == "of the user"
+    assert (Path(second.path) / "f0" / "deep" / "0.txt").read_text() == "text of 0"
+    assert not (Path(second.path) / "f0" / "deep").is_symlink()
