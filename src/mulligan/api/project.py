@@ -98,6 +98,19 @@ class Project:
         """Close the database, which is opened again when needed; no other thread may be using the project."""
         self._threads.close()
 
+    def keep_watches(self, most: int) -> None:
+        """Keep so many watches over trees open between two operations of this thread."""
+        self._services.adapters.store.keep_watches(most)
+
+    @property
+    def kept_watches(self) -> int:
+        """How many watches over trees this thread keeps open now."""
+        return self._services.adapters.store.kept_watches
+
+    def close_watches(self) -> None:
+        """Close the watches that this thread keeps, and write down what they learned for the next process."""
+        self._services.adapters.store.close_watches()
+
     def prepare(self) -> None:
         """Open the database, which makes it or brings it up to date."""
         with self._services.adapters.database.reading():

@@ -34,6 +34,7 @@ _COMMANDS = {
     ),
     **dict.fromkeys(("log", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
     **dict.fromkeys(("forget", "restore"), "mulligan.cli.commands.path_commands"),
+    "serve": "mulligan.cli.commands.server_command",
     **dict.fromkeys(_WRAPPERS, "mulligan.cli.commands.run_command"),
 }
 # Commands of groups that may be called without the name of their group.

@@ -12,6 +12,7 @@ from mulligan.config.values import (
     ValueType,
     command_line,
     database_url,
+    duration,
     list_of,
     one_word,
     shown,
@@ -56,6 +57,13 @@ class SandboxPlace(StrEnum):
     AUTO = "auto"
     REAL_PATH = "real-path"
     OWN_PATH = "own-path"
+
+
+class ServerStart(StrEnum):
+    """When the local server is started."""
+
+    AUTO = "auto"
+    NEVER = "never"
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -220,6 +228,20 @@ SETTINGS: tuple[Setting, ...] = (
         type=whole_number(1, MOST_PARALLEL),
         default=5,
         meaning="how many subplans run at once",
+    ),
+    Setting(
+        key="server.start",
+        type=one_word(tuple(ServerStart)),
+        default=ServerStart.AUTO.value,
+        meaning="whether hooks of agents start the local server, or it runs only where `mulligan serve` starts it",
+        in_plan_files=False,
+    ),
+    Setting(
+        key="server.idle-timeout",
+        type=duration(1),
+        default=1800,
+        meaning="after how long without a call the local server ends",
+        in_plan_files=False,
     ),
 )
 

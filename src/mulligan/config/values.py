@@ -6,6 +6,7 @@ from typing import cast
 
 from msgspec import Struct
 
+from mulligan.domain.text.duration import seconds_in
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import nearest_word
 from mulligan.domain.text.sizes import read_size
@@ -75,6 +76,26 @@ def size_in_bytes() -> ValueType:
     return ValueType(allowed="a number of bytes, or one with a unit such as 20GB", check=check)
 
 
+def duration(lowest: float) -> ValueType:
+    """A length of time in seconds; as text also with units, such as 30m."""
+
+    def check(value: object) -> Json:
+        seconds = seconds_in(value.strip()) if isinstance(value, str) else value
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+            raise Unfit(f"{shown(value)} is not a length of time")
+        if not lowest <= seconds <= _LONGEST:
+            raise Unfit(f"{shown(value)} is out of range")
+        return seconds
+
+    def read(text: str) -> object:
+        return float(text) if re.fullmatch(r"\s*[0-9]{1,9}(\.[0-9]{1,9})?\s*", text) else text
+
+    return ValueType(
+        allowed=f"a length of time such as 90s or 30m, or its seconds, from {lowest:g} up", check=check, read=read
+    )
+
+
+_LONGEST = 10 * 365 * 86400  # seconds
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 

@@ -78,9 +78,12 @@ def test_the_registry_is_the_documented_one() -> None:
         "core.format": "MULLIGAN_CORE_FORMAT",
         "core.pager": "MULLIGAN_CORE_PAGER",
         "plan.max-parallel": "MULLIGAN_PLAN_MAX_PARALLEL",
+        "server.start": "MULLIGAN_SERVER_START",
+        "server.idle-timeout": "MULLIGAN_SERVER_IDLE_TIMEOUT",
     }
     assert {s.key for s in SETTINGS if not s.in_plan_files} == {
-        *("sandbox.pool", "core.database.url", "core.disk-limit", "core.format", "core.pager")
+        *("sandbox.pool", "core.database.url", "core.disk-limit", "core.format", "core.pager"),
+        *("server.start", "server.idle-timeout"),
     }
     assert all(s.meaning for s in SETTINGS)
 

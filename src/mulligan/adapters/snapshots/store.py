@@ -35,7 +35,8 @@ from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusion
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
-from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, OTHER_NAME, Look, Watch
+from mulligan.adapters.snapshots.watch.open_watches import OpenWatches
+from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, OTHER_NAME, Look
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.domain.checkpoints.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
@@ -75,31 +76,40 @@ class PackedSnapshotStore(PackedTrees):
         self._cache = StatCache(work, self._rooms, boot_id)
         self._level = Level(work / "level", self._rooms)
         self._restless: dict[str, frozenset[str]] = {}  # by cache key: files that did not hold still
-        self._watches: dict[str, Watch] = {}  # by the cache key of the tree
-        self._open_watches: list[Watch] = []  # also those that another one of their tree replaces for a while
+        self._watches = OpenWatches()
         # How the last capture, comparison or restore read its tree: all of it, or what changed.
         self.last_look = Look(watched=False, reason=UNWATCHED)
 
     @contextmanager
     def watch(self, tree: WorkingTree, *, others_at_work: bool) -> Generator[None]:
-        watch, outer = Watch(tree, others_at_work=others_at_work), self._watches.get(tree.cache_key)
-        self._watches[tree.cache_key] = watch
-        self._open_watches.append(watch)
-        try:
-            yield
-        finally:
-            watch.close()
-            self._open_watches.remove(watch)
-            del self._watches[tree.cache_key]
-            if outer is not None:
-                self._watches[tree.cache_key] = outer
-            with suppress(OSError):  # a hint for the next process: no reason to fail after all was done
-                self._cache.flush(tree.cache_key)
+        with self._watches.over(tree, others_at_work=others_at_work) as kept:
+            try:
+                yield
+            finally:
+                if not kept:
+                    self._flush(tree.cache_key)
+
+    def keep_watches(self, most: int) -> None:
+        """Keep so many watches open when the work that asked for them is done, for the next work on their trees."""
+        self._watches.keep(most)
+
+    @property
+    def kept_watches(self) -> int:
+        """How many watches are open that no work uses."""
+        return self._watches.kept
+
+    def close_watches(self) -> None:
+        """Close the watches that were kept, and write down what they learned."""
+        for tree in self._watches.close_kept():
+            self._flush(tree.cache_key)
 
     def distrust_watches(self) -> None:
         """Scan each watched tree at its next look: a file may have been written under a name that nobody watches."""
-        for watch in self._open_watches:
-            watch.lost(OTHER_NAME)
+        self._watches.distrust(OTHER_NAME)
+
+    def _flush(self, key: str) -> None:
+        with suppress(OSError):  # a hint for the next process: no reason to fail after all was done
+            self._cache.flush(key)
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         with translated(tree.path), Folders(tree.path) as folders:
@@ -130,7 +140,7 @@ class PackedSnapshotStore(PackedTrees):
 
     def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
         writer = PackWriter(self._objects)
-        watch = self._watch_of(tree)
+        watch = self._watches.of(tree)
         try:
             with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
                 looking = self._looking(tree, writer, observer)
@@ -233,7 +243,7 @@ class PackedSnapshotStore(PackedTrees):
     def _carry_out(
         self, tree: WorkingTree, difference: Difference, kept: KnownTree | None, observer: Observer
     ) -> None:
-        watch = self._watch_of(tree)
+        watch = self._watches.of(tree)
         restoring = Restoring(
             tree,
             difference,
@@ -355,13 +365,9 @@ class PackedSnapshotStore(PackedTrees):
                 with suppress(OSError):  # the capture is valid without it, and the next one tries again
                     join_small_packs(self._objects)
 
-    def _watch_of(self, tree: WorkingTree) -> Watch | None:
-        watch = self._watches.get(tree.cache_key)
-        return watch if watch is not None and watch.tree == tree else None  # excluding the same
-
     def _looking(self, tree: WorkingTree, sink: Sink, observer: Observer) -> Looking:
         self._objects.refresh()
-        known, watch = self._cache.recall(tree.cache_key, self._objects), self._watch_of(tree)
+        known, watch = self._cache.recall(tree.cache_key, self._objects), self._watches.of(tree)
         if known.forgotten and watch is not None:
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
         restless = self._restless.get(tree.cache_key, frozenset())
@@ -376,7 +382,7 @@ class PackedSnapshotStore(PackedTrees):
     ) -> Difference:
         present = looking.run(self._now_ns)
         self.last_look = looking.look
-        if self._watch_of(tree) is not None:
+        if self._watches.of(tree) is not None:
             self._cache.hold(tree.cache_key, present, self._objects.pack_names())
         difference = compare_trees(present, looking.inside, snapshot, tree, self._folders, spared)
         refuse_collisions(tree, difference)
@@ -385,7 +391,7 @@ class PackedSnapshotStore(PackedTrees):
     @contextmanager
     def _all_or_forgotten(self, tree: WorkingTree) -> Generator[None]:
         """Under a watch the known tree is changed in place: one that was cut off may name what is not stored."""
-        watch = self._watch_of(tree)
+        watch = self._watches.of(tree)
         try:
             yield
         except BaseException:
