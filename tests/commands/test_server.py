@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import mulligan
 from mulligan.adapters.local_server.frame_stream import FrameStream, connect
 from mulligan.adapters.local_server.server_place import ServerPlace
+from mulligan.domain.server.frames import encode
 from mulligan.domain.server.words import Request, Word
 from tests.commands.program import ask, data_of
 from tests.support.homes import home_of
@@ -129,6 +131,13 @@ def socket_of_home(project: Path) -> Path:
     return place_of(project).socket()
 
 
+def received(client: socket.socket) -> bytes:
+    try:
+        return client.recv(100)
+    except ConnectionResetError:  # it hung up before it had read all
+        return b""
+
+
 class TestFaults:
     def test_one_that_was_killed_is_replaced(self, project: Path) -> None:
         pid = started(project)["pid"]
@@ -149,17 +158,16 @@ class TestFaults:
         assert {start.returncode for start in starts} == {0}
         assert data_of(project, "serve", "--status")["running"]
 
-    @pytest.mark.parametrize(
-        "sent",
-        [b"", b"GET / HTTP/1.1\r\n\r\n", b"mlg1", b"mlg1" + b"\xff" * 8, b"mlg1\1\0\0\0\4\0\0\0\xff\xff\xff\xff"],
-    )
-    def test_bytes_that_are_no_request_harm_nobody(self, project: Path, sent: bytes) -> None:
+    def test_bytes_that_are_no_request_harm_nobody(self, project: Path) -> None:
         pid = started(project)["pid"]
-        with socket.socket(socket.AF_UNIX) as client:
-            client.connect(str(socket_of(project)))
-            client.sendall(sent)
-            client.shutdown(socket.SHUT_WR)
-            assert client.recv(100) == b""
+        cut_off = b"mlg1\1\0\0\0\4\0\0\0\xff\xff\xff\xff"
+        for sent in (b"", b"GET / HTTP/1.1\r\n\r\n", b"mlg1", b"mlg1" + b"\xff" * 8, cut_off):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(socket_of(project)))
+                with suppress(OSError):  # it hung up before it had read all
+                    client.sendall(sent)
+                    client.shutdown(socket.SHUT_WR)
+                assert received(client) == b""
         assert data_of(project, "serve", "--status")["pid"] == pid
 
     def test_a_request_of_another_version_is_left_to_the_client(self, project: Path) -> None:
@@ -217,9 +225,11 @@ class TestOthers:
             each.chmod(0o777)
 
         def ask_as_another(_: Path) -> None:
-            stream = connect(path, PATIENCE)
-            stream.send([Request.STATUS])
-            assert stream.receive() is None
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(path))
+                with suppress(BrokenPipeError):
+                    client.sendall(encode([Request.STATUS]))
+                assert received(client) == b""
 
         as_ordinary_user(tmp_path, ask_as_another)
 
