@@ -74,7 +74,7 @@ class TestLife:
         status = data_of(project, "serve", "--status")
         assert (status["pid"], status["requests"] > 0) == (first["pid"], True)
         assert data_of(project, "serve", "--stop") == {"running": False, "stopped": True}
-        assert is_gone(first["pid"])
+        wait_until(lambda: is_gone(first["pid"]), "the server ended")
         assert data_of(project, "serve", "--stop") == {"running": False, "stopped": False}
         assert not socket_of_home(project).exists()
 
