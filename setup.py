@@ -31,6 +31,7 @@ class BuildWithProgram(build_ext):
         )
         self.compiler.link_executable(objects, path.name, output_dir=str(path.parent))
 
+
 WALK = Extension(
     "mulligan.adapters.snapshots.scan._walk",
     ["src/mulligan/adapters/snapshots/scan/_walk.c"],

@@ -111,6 +111,9 @@ def publish(context, page: str):
 # Every command at least once, one after the other in one project; those that must fail with their exit code.
 RUNS = """
 completion bash
+serve --detach
+serve --status
+serve --stop
 projects
 projects prune --dry-run
 project export ../saved.mulligan --force

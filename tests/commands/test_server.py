@@ -24,6 +24,7 @@ from tests.support.homes import home_of
 from tests.support.ordinary_user import as_ordinary_user
 from tests.support.patience import PATIENCE, wait_until
 
+
 @pytest.fixture(autouse=True)
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("MULLIGAN_HOME", str(tmp_path / "homes"))
@@ -81,7 +82,9 @@ class TestLife:
     @pytest.mark.processes_measured
     def test_in_the_foreground_it_serves_until_it_is_interrupted(self, project: Path) -> None:
         command = [sys.executable, "-m", "mulligan", "serve"]
-        server = subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        server = subprocess.Popen(
+            command, cwd=project, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         assert server.stderr is not None
         assert str(project) in server.stderr.readline()
         assert data_of(project, "serve", "--status")["pid"] == server.pid

@@ -114,7 +114,11 @@ def test_without_a_server_the_command_runs(short: Path) -> None:
 
 def test_a_server_that_sends_nonsense_is_not_believed(short: Path) -> None:
     project_at(short / "p", short / "home", short / "s")
-    for nonsense in (b"HTTP/1.1 400", b"mlg1\4\0\0\0\xff\xff\xff\xff", b"mlg1\4\0\0\0\4\0\0\0\xff\xff\xff\xff"):
+    for nonsense in (
+        b"HTTP/1.1 400",
+        b"mlg1\4\0\0\0\xff\xff\xff\xff",
+        b"mlg1\4\0\0\0\4\0\0\0\xff\xff\xff\xff",
+    ):
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(short / "s"))
             listening.listen()

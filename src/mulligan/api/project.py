@@ -12,6 +12,7 @@ from mulligan.wiring.thread_services import ThreadServices
 
 if TYPE_CHECKING:
     from mulligan.adapters.homes.home_archive import Exported
+    from mulligan.api.kept_watches import KeptWatches
     from mulligan.api.operations.report_file import SavedReport
     from mulligan.api.project_checkpoints import Checkpoints
     from mulligan.api.project_settings import Configuration
@@ -72,6 +73,13 @@ class Project:
 
         return Checkpoints(threads=self._threads, observer=self._observer)
 
+    @cached_property
+    def watches(self) -> KeptWatches:
+        """The watches that a thread keeps open between two operations."""
+        from mulligan.api.kept_watches import KeptWatches
+
+        return KeptWatches(threads=self._threads)
+
     @property
     def folder(self) -> Path:
         """The project folder."""
@@ -97,19 +105,6 @@ class Project:
     def close(self) -> None:
         """Close the database, which is opened again when needed; no other thread may be using the project."""
         self._threads.close()
-
-    def keep_watches(self, most: int) -> None:
-        """Keep so many watches over trees open between two operations of this thread."""
-        self._services.adapters.store.keep_watches(most)
-
-    @property
-    def kept_watches(self) -> int:
-        """How many watches over trees this thread keeps open now."""
-        return self._services.adapters.store.kept_watches
-
-    def close_watches(self) -> None:
-        """Close the watches that this thread keeps, and write down what they learned for the next process."""
-        self._services.adapters.store.close_watches()
 
     def prepare(self) -> None:
         """Open the database, which makes it or brings it up to date."""

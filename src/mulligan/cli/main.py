@@ -30,11 +30,11 @@ _GROUPS = {
 _WRAPPERS = ("run", "shell")
 _COMMANDS = {
     **dict.fromkeys(
-        ("completion", "doctor", "gc", "help", "init", "projects"), "mulligan.cli.commands.project_commands"
+        ("completion", "doctor", "gc", "help", "init", "projects", "serve"),
+        "mulligan.cli.commands.project_commands",
     ),
     **dict.fromkeys(("log", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
     **dict.fromkeys(("forget", "restore"), "mulligan.cli.commands.path_commands"),
-    "serve": "mulligan.cli.commands.server_command",
     **dict.fromkeys(_WRAPPERS, "mulligan.cli.commands.run_command"),
 }
 # Commands of groups that may be called without the name of their group.

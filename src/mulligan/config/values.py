@@ -91,7 +91,9 @@ def duration(lowest: float) -> ValueType:
         return float(text) if re.fullmatch(r"\s*[0-9]{1,9}(\.[0-9]{1,9})?\s*", text) else text
 
     return ValueType(
-        allowed=f"a length of time such as 90s or 30m, or its seconds, from {lowest:g} up", check=check, read=read
+        allowed=f"a length of time such as 90s or 30m, or its seconds, from {lowest:g} up",
+        check=check,
+        read=read,
     )
 
 

@@ -10,6 +10,7 @@ from mulligan.config import (
     Isolation,
     Layer,
     SandboxPlace,
+    ServerStart,
     Source,
     layer_of_environment,
     layer_of_options,
@@ -110,6 +111,8 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
                     "core.format": "yaml",
                     "core.pager": "less -S",
                     "plan.max-parallel": "9",
+                    "server.start": "never",
+                    "server.idle-timeout": "1h30m",
                 }
             )
         ]
@@ -130,6 +133,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
     assert settings.database_url == "sqlite:////srv/m.db"
     assert settings.format == "yaml"
     assert settings.max_parallel == 9
+    assert (settings.server_start, settings.idle_timeout) == (ServerStart.NEVER, 5400)
     assert {entry.origin for entry in settings.entries} == {"command line"}
 
 

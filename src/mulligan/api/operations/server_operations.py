@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -21,6 +20,7 @@ from mulligan.adapters.local_server.server_place import ServerPlace, ServerRecor
 from mulligan.domain.server.frames import FrameWrong
 from mulligan.domain.server.words import Request, ServerStatus, Word
 from mulligan.errors import ServerSilent
+from mulligan.wiring.system_clock import SystemClock
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
@@ -44,12 +44,12 @@ class ServerWork:
         self.project = project
         self.idle_timeout = idle_timeout
         self.loop: AcceptLoop | None = None
-        self._started = datetime.now(UTC)
+        self._started = SystemClock().now()
         self._program = _signature(_PROGRAM)
         self._folder = _signature(project.folder)
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="operations")
         self._stopping = False
-        self.later(lambda: project.keep_watches(_KEPT_WATCHES))
+        self.later(lambda: project.watches.keep(_KEPT_WATCHES))
 
     def now(self, operation: Callable[[], _Result]) -> _Result:
         """Run an operation, after those that wait already, and return its result."""
@@ -79,17 +79,17 @@ class ServerWork:
         assert self.loop is not None, "it is asked through the loop"
         return ServerStatus(
             pid=os.getpid(),
-            started=self._started.isoformat(),
+            started=self._started,
             requests=self.loop.requests,
             idle_seconds=self.loop.idle_seconds,
             idle_timeout_seconds=self.idle_timeout,
-            watched_trees=self.now(lambda: self.project.kept_watches),
+            watched_trees=self.now(lambda: self.project.watches.count),
             memory_bytes=_memory(),
         )
 
     def close(self) -> None:
         """Let the operations that wait come to their end, and give everything back."""
-        self.later(self.project.close_watches)
+        self.later(self.project.watches.close)
         self._worker.shutdown(wait=True)
 
 
@@ -110,9 +110,7 @@ def run_server(
         listening = ending.enter_context(listen(Path(record.socket)))
         place.write(record)
         ending.callback(place.erase, record)
-        loop = AcceptLoop(
-            listening=listening, answer=lambda fields: answer(work, fields), uid=os.geteuid()
-        )
+        loop = AcceptLoop(listening=listening, answer=lambda fields: answer(work, fields), uid=os.geteuid())
         work.loop = loop
         started()
         loop.run(work.is_over)

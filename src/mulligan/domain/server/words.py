@@ -1,5 +1,6 @@
 """The requests that a local server answers, and the words that its answers begin with."""
 
+from datetime import datetime
 from enum import Enum
 
 from msgspec import Struct
@@ -24,7 +25,7 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     """A server that runs, as it describes itself."""
 
     pid: int
-    started: str  # in ISO format
+    started: datetime
     requests: int  # answered so far
     idle_seconds: float  # since the last of them
     idle_timeout_seconds: float  # after which it ends
