@@ -23,7 +23,6 @@ CREATE TABLE agent_moments (
     created_at TEXT NOT NULL
 );
 CREATE INDEX agent_moments_by_plan ON agent_moments (plan_id, number);
-INSERT INTO counters (name, used) VALUES ('agent_moments', 0);
 
 -- Asked for at every event.
 CREATE INDEX entries_without_end ON entries (number) WHERE after_group IS NULL AND superseded = 0 AND undone = 0;
