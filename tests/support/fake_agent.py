@@ -102,6 +102,7 @@ class FakeAgent:
 
     def _environment(self, fault: str) -> dict[str, str]:
         environment = {**os.environ, "MULLIGAN_HOME": homes_for(self.folder), **_GIT_USER}
+        environment["MULLIGAN_SERVER_START"] = "never"  # tests of the server start it themselves
         if fault:
             environment["MULLIGAN_FAULT"] = fault
         if self.log is not None:

@@ -191,6 +191,10 @@ static int obey(int fd, const struct timespec *begun) {
     return code;
 }
 
+static int by_bytes(const void *one, const void *other) {
+    return strcmp(*(char *const *)one, *(char *const *)other);
+}
+
 /* Ask the server; -1 where it has to be done without it. */
 static int ask(int argc, char **argv, const struct buffer *payload) {
     char folder[PATH_MAX], home[PATH_MAX], record[PATH_MAX + 32], path[PATH_MAX];
@@ -203,6 +207,9 @@ static int ask(int argc, char **argv, const struct buffer *payload) {
     if (fd < 0) return -1;
 
     struct buffer settings = {0}, body = {0}, frame = {0};
+    size_t variables = 0;
+    while (environ[variables]) variables++;
+    qsort(environ, variables, sizeof *environ, by_bytes);
     for (char **each = environ; *each; each++)
         if (strncmp(*each, "MULLIGAN_", 9) == 0 && append(&settings, *each, strlen(*each) + 1)) return -1;
     uint32_t count = 4;

@@ -10,6 +10,7 @@ import fcntl
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -23,6 +24,8 @@ LOCK = "server.lock"
 RECORD = "server.json"
 LOG = "server.log"
 _PRIVATE = 0o700
+_TURNS = 20
+_PAUSE = 0.01  # seconds
 _NAME = 21  # characters of a socket's name: 16 of a hash, and its ending
 _LONGEST_SOCKET = 100  # bytes; the system takes 108 or 104
 _SHORT_PLACE = "/tmp"  # noqa: S108 - the folder in it is private, and refused where it is not
@@ -75,16 +78,12 @@ class ServerPlace(Struct, frozen=True, kw_only=True):
     @contextmanager
     def held(self) -> Generator[bool]:
         """Hold the place of the one server of this home; yield False where another process has it."""
-        fd = os.open(self.home / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-                return
-            yield True
-        finally:
-            os.close(fd)
+        for turn in range(_TURNS):  # a look at whether a server runs holds the lock for an instant
+            with _locked(self.home, fcntl.LOCK_EX) as ours:
+                if ours or turn == _TURNS - 1:
+                    yield ours
+                    return
+            time.sleep(_PAUSE)
 
     def write(self, record: ServerRecord) -> None:
         """Name this server to clients; a record that a crash takes away is missed by nobody."""
@@ -104,3 +103,23 @@ class ServerPlace(Struct, frozen=True, kw_only=True):
         if self.read() == record:
             for file in (self.home / RECORD, Path(record.socket)):
                 file.unlink(missing_ok=True)
+
+
+def is_served(home: Path) -> bool:
+    """Return whether a process is the server of a home, or about to be."""
+    with _locked(home, fcntl.LOCK_SH) as free:
+        return not free
+
+
+@contextmanager
+def _locked(home: Path, way: int) -> Generator[bool]:
+    fd = os.open(home / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        try:
+            fcntl.flock(fd, way | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(fd)

@@ -94,6 +94,10 @@ class PackedSnapshotStore(PackedTrees):
         self._watches.keep(most)
 
     @property
+    def keeps_watches(self) -> bool:
+        return self._watches.keeps
+
+    @property
     def kept_watches(self) -> int:
         """How many watches are open that no work uses."""
         return self._watches.kept

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mulligan.adapters.homes.home_search import Standing
+from mulligan.config import ServerStart
 from mulligan.domain.agents.agent_event import AgentEvent, EventKind, HookAnswer
 from mulligan.domain.agents.agent_table import Agent
 from mulligan.domain.agents.hook_payload import LARGEST, read_event
@@ -22,7 +24,7 @@ from mulligan.domain.agents.hook_reply import HookReply, reply_of
 from mulligan.errors import HookPayloadUnusable, MulliganError, ProjectNotFound
 from mulligan.osfiles.folders import make_private_folder
 from mulligan.ports import Unobserved
-from mulligan.wiring.surroundings import index_of
+from mulligan.wiring.surroundings import index_of, locate
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
@@ -47,7 +49,7 @@ def answer_hook(around: Surroundings, call: HookCall, stdin: BinaryIO) -> HookRe
     kind = call.agent.events.get(call.event or "", EventKind.SESSION_START)
     event: AgentEvent | None = None
     try:
-        event = _event(around, call, stdin)
+        event = hook_event(around, call, stdin.read(LARGEST + 1))
         if event is None:
             return HookReply()
         kind = event.kind
@@ -57,12 +59,33 @@ def answer_hook(around: Surroundings, call: HookCall, stdin: BinaryIO) -> HookRe
     return reply_of(call.agent, kind, answer)
 
 
-def _event(around: Surroundings, call: HookCall, stdin: BinaryIO) -> AgentEvent | None:
-    payload = stdin.read(LARGEST + 1)
+def hook_event(around: Surroundings, call: HookCall, payload: bytes) -> AgentEvent | None:
+    """Return the event in the payload of a hook; None where mulligan has no part in it."""
     if len(payload) > LARGEST:
         raise HookPayloadUnusable(agent=call.agent.name, reason=f"is larger than {LARGEST} bytes")
     folder = str(around.folder)
     return read_event(call.agent, payload, event=call.event, folder=folder, strict=call.strict)
+
+
+def is_of_project(home: Path, around: Surroundings, event: AgentEvent) -> bool:
+    """Return whether an event belongs to the project with that home, which is where it was."""
+    try:
+        place = locate(replace(around, folder=Path(event.folder)), None)
+    except MulliganError:
+        return False  # the hook itself says what is wrong
+    return place.home == home and place.standing is Standing.SETTLED
+
+
+def answer_in(project: Project, around: Surroundings, call: HookCall, event: AgentEvent) -> HookAnswer:
+    """Record an event in a project that stays open, and return the answer."""
+    try:
+        return _recorded_in(project, event)
+    except Exception as exc:  # noqa: BLE001 - whatever it is must not stop the agent
+        return _failed(around, call, event, exc)
+
+
+def _recorded_in(project: Project, event: AgentEvent) -> HookAnswer:
+    return HookAnswer() if (project.home / _PAUSED).exists() else project.agent_event(event)
 
 
 def _recorded(around: Surroundings, call: HookCall, event: AgentEvent) -> HookAnswer:
@@ -74,7 +97,20 @@ def _recorded(around: Surroundings, call: HookCall, event: AgentEvent) -> HookAn
             return HookAnswer()
         return HookAnswer(message="mulligan is not on in this folder; `mulligan init` switches it on")
     with _closed(opened) as project:
-        return HookAnswer() if (project.home / _PAUSED).exists() else project.agent_event(event)
+        answer = _recorded_in(project, event)
+        if event.kind is not EventKind.SESSION_END and _wants_server(project):
+            from mulligan.api.operations.server_operations import launch_server  # here: few hooks start one
+
+            launch_server(project, around)
+        return answer
+
+
+def _wants_server(project: Project) -> bool:
+    """Return whether to start the local server: none runs, and the settings do not forbid it."""
+    from mulligan.adapters.local_server.server_place import is_served
+
+    wanted = project.config.get("server.start").value == ServerStart.AUTO.value
+    return wanted and not is_served(project.home)
 
 
 @contextmanager

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from msgspec import json
 
-from mulligan.adapters.local_server.accept_loop import AcceptLoop
+from mulligan.adapters.local_server.accept_loop import AcceptLoop, Answer
 from mulligan.adapters.local_server.frame_stream import connect, listen
-from mulligan.adapters.local_server.server_place import ServerPlace, ServerRecord
+from mulligan.adapters.local_server.server_place import ServerPlace, ServerRecord, is_served
 from mulligan.domain.server.frames import FrameWrong
 from mulligan.domain.server.words import Request, ServerStatus, Word
 from mulligan.errors import ServerSilent
@@ -53,11 +53,16 @@ class ServerWork:
 
     def now(self, operation: Callable[[], _Result]) -> _Result:
         """Run an operation, after those that wait already, and return its result."""
-        return self._worker.submit(operation).result()
+        return self.later(operation).result()
 
     def later(self, operation: Callable[[], _Result]) -> Future[_Result]:
         """Let an operation wait for its turn."""
-        return self._worker.submit(operation)
+
+        def run() -> _Result:
+            self.project.config.refresh()
+            return operation()
+
+        return self._worker.submit(run)
 
     def stop(self) -> None:
         """End after the operations that wait."""
@@ -96,7 +101,7 @@ class ServerWork:
 def run_server(
     project: Project,
     around: Surroundings,
-    answer: Callable[[ServerWork, list[bytes]], Sequence[bytes]],
+    answers: Callable[[ServerWork], Answer],
     started: Callable[[], None],
 ) -> bool:
     """Answer requests until the server has to end; return False at once where another process serves this project."""
@@ -110,7 +115,7 @@ def run_server(
         listening = ending.enter_context(listen(Path(record.socket)))
         place.write(record)
         ending.callback(place.erase, record)
-        loop = AcceptLoop(listening=listening, answer=lambda fields: answer(work, fields), uid=os.geteuid())
+        loop = AcceptLoop(listening=listening, answer=answers(work), uid=os.geteuid())
         work.loop = loop
         started()
         loop.run(work.is_over)
@@ -150,7 +155,7 @@ def stop_server(home: Path, around: Surroundings) -> bool:
     place = ServerPlace(home=home, environ=around.environ)
     if ask_server(home, around, [Request.STOP], _SHORT) is None:
         return False
-    if not _until(lambda: _is_free(place)):
+    if not _until(lambda: not is_served(home)):
         raise ServerSilent(home=str(home), reason="it does not end", log=str(place.log))
     return True
 
@@ -190,11 +195,6 @@ def launch_server(project: Project, around: Surroundings) -> None:
         start_new_session=True,
         check=True,
     )
-
-
-def _is_free(place: ServerPlace) -> bool:
-    with place.held() as ours:
-        return ours
 
 
 def _until(reached: Callable[[], bool]) -> bool:

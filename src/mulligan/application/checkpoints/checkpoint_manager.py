@@ -42,6 +42,11 @@ class CheckpointManager:
                 watches.enter_context(kind.watch(sandbox, others_at_work=run.others_at_work))
             yield
 
+    @property
+    def keeps_watches(self) -> bool:
+        """Return whether a watch is kept for the next work: for a single capture none is worth opening otherwise."""
+        return self._store.keeps_watches
+
     def capture(self, run: Run) -> tuple[Capture, ...]:
         """Store every sandbox durably, in the plan's order; read only those that may have changed."""
         if (still := self._still.get(run)) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -192,6 +193,8 @@ def serve(invocation: Invocation, wanted: str | None) -> Answer:
     """
     from mulligan.api.operations import server_operations
 
+    if wanted is None:
+        return _serve(invocation)
     project = invocation.project()
     match wanted:
         case "status":
@@ -200,28 +203,31 @@ def serve(invocation: Invocation, wanted: str | None) -> Answer:
             stopped = server_operations.stop_server(project.home, invocation.around)
             said = "the server has ended" if stopped else "no server runs for this project"
             return Answer(data={"running": False, "stopped": stopped}, blocks=[Line(said)])
-        case "detach":
-            return _described(server_operations.start_server(project, invocation.around))
         case _:
-            return _serve(invocation)
+            return _described(server_operations.start_server(project, invocation.around))
 
 
 def _serve(invocation: Invocation) -> Answer:
-    from mulligan.api.operations.server_operations import run_server
-    from mulligan.server.request_answers import answer
+    from mulligan.api.entrance import Unobserved, open_project
+    from mulligan.api.operations.server_operations import ServerWork, run_server
+    from mulligan.server.hook_requests import HookRequests
+    from mulligan.server.request_answers import RequestAnswers
 
     if invocation.format.is_document:
         raise UsageWrong(
             reason="a server that runs has nothing to say as a document",
             hint="start it with `mulligan serve --detach`, and look at it with `mulligan serve --status`",
         )
-    project = invocation.project()
+    project = open_project(invocation.around, invocation.project_option, Unobserved())
 
     def started() -> None:
         sys.stderr.write(f"serving {project.folder}; Ctrl-C ends it\n")
         sys.stderr.flush()
 
-    ran = run_server(project, invocation.around, answer, started)
+    def answers(work: ServerWork) -> Callable[[list[bytes]], Sequence[bytes]]:
+        return RequestAnswers(work, HookRequests(work, invocation.around)).answer
+
+    ran = run_server(project, invocation.around, answers, started)
     said = "the server has ended" if ran else "a server runs for this project already"
     return Answer(data={"running": not ran}, blocks=[Line(said)])
 

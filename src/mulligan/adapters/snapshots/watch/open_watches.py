@@ -21,6 +21,11 @@ class OpenWatches:
         self._most = most
 
     @property
+    def keeps(self) -> bool:
+        """Return whether watches are kept open."""
+        return self._most > 0
+
+    @property
     def kept(self) -> int:
         """How many watches are open that no work uses."""
         return len(self._kept)
@@ -39,7 +44,7 @@ class OpenWatches:
             watch.close()
             watch = None
         watch = watch or Watch(tree, others_at_work=others_at_work)
-        keep = self._most > 0 and outer is None
+        keep = self.keeps and outer is None
         self._current[key] = watch
         self._open.append(watch)
         try:
