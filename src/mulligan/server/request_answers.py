@@ -29,7 +29,7 @@ class RequestAnswers:
             case [Request.STOP]:
                 self._work.stop()
                 return [Word.DONE]
-            case [Request.HOOK, folder, settings, payload, b"hook", *words]:
-                return self._hooks.answer(folder, settings, payload, words)
+            case [Request.HOOK, folder, settings, payload, *words] if b"hook" in words:
+                return self._hooks.answer(folder, settings, payload, words[words.index(b"hook") + 1 :])
             case _:
                 return [Word.ELSEWHERE, b"this version has no such request"]
