@@ -2,6 +2,7 @@
 
 import stat
 
+from mulligan.adapters.snapshots.capture.full_capture import count_files
 from mulligan.adapters.snapshots.format.signatures import matches
 from mulligan.adapters.snapshots.format.tree_format import EntryKind, decode, facts_of, kind_of
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
@@ -20,9 +21,9 @@ def settled_tree(
     """Return the tree as it is now: folders that were worked on are listed again, others taken as they were found.
 
     An entry is known when it has the mode, size and mtime that the restore gave it; any other is read again
-    by the next capture. Only what is in the store is ever known: what was there and differed is left out. Where
-    others may write (not `sure`), files that were adjusted are read again too: an mtime that was put back can
-    hide what was written right before.
+    by the next capture. Only what is in the store is ever known: what was there and differed is left out. A folder
+    that holds all of its target and nothing else is known as a whole. Where others may write (not `sure`), files that
+    were adjusted are read again too: an mtime that was put back can hide what was written right before.
     """
     scan = Scan(folders, NOTHING, started_ns, witness)
     top = Folder("", None)
@@ -32,9 +33,13 @@ def settled_tree(
         if folder is None or not _look(scan, folder, work, witness):
             continue
         _recognise(folder, work, sure=sure)
+        if sure and difference.is_exact:
+            _know_as_whole(folder, work)
         for child in work.children:
             if child.name in folder.children:
                 found[id(child)] = folder.children[child.name]
+    for folder in reversed(found.values()):
+        count_files(folder)
     return top
 
 
@@ -69,3 +74,11 @@ def _recognise(folder: Folder, work: Work, *, sure: bool) -> None:
             untouched = work.present.children[name]
             untouched.parent = folder
             folder.children[name] = untouched
+
+
+def _know_as_whole(folder: Folder, work: Work) -> None:
+    """Give a folder its identity and address, if all that these stand for is there."""
+    target = work.target
+    if target is not None and folder.complete and not folder.unheld:
+        if len(folder.records) == len(work.records):
+            folder.id, folder.address = target.id, target.address
