@@ -31,7 +31,7 @@ class ServedAgent(FakeAgent):
 
     def hook(self, event: str, *, fault: str = "", **fields: object) -> tuple[int, dict[str, Any]]:
         payload = {"session_id": self.session, "cwd": str(self.folder), "hook_event_name": event, **fields}
-        environment = self._environment(fault) | getattr(self, "variables", {})
+        environment = self.environment(fault) | getattr(self, "variables", {})
         called = subprocess.run(
             [CLIENT, PROGRAM, *self.words],
             input=json.dumps(payload).encode(),
@@ -54,7 +54,7 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def served(folder: Path) -> int:
     """Start the server of a project; it must know the settings that the agent has in its environment."""
-    environment = FakeAgent(folder)._environment("")  # noqa: SLF001 - exactly that of its hooks
+    environment = FakeAgent(folder).environment("")
     command = [sys.executable, "-m", "mulligan", "serve", "--detach", "--format", "json"]
     started = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
     return int(json.loads(started.stdout)["data"]["pid"])
@@ -127,7 +127,7 @@ def test_events_that_are_not_for_this_server_are_handled_without_it(plain: Path,
     payload_of_other = json.dumps(
         {"session_id": "x", "cwd": str(other), "hook_event_name": "SessionStart"}
     ).encode()
-    environment = FakeAgent(plain)._environment("")  # noqa: SLF001 - exactly that of its hooks
+    environment = FakeAgent(plain).environment("")
     call = [CLIENT, PROGRAM, "hook", "claude-code"]
     subprocess.run(call, input=payload_of_other, cwd=plain, env=environment, check=True)
     assert [plan["name"] for plan in data_of(other, "list")["plans"]] == ["claude-code"]
