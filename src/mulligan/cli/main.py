@@ -20,6 +20,7 @@ from mulligan.errors import InternalError, Interrupted, MulliganError, SystemFai
 
 # The modules that declare the commands of each group, and the commands without a group; loaded when one is called.
 _GROUPS = {
+    "agent": "mulligan.cli.commands.agent_commands",
     "plan": "mulligan.cli.commands.plan_commands",
     "checkpoint": "mulligan.cli.commands.checkpoint_commands",
     "config": "mulligan.cli.commands.config_commands",
