@@ -73,6 +73,7 @@ def test_the_registry_is_the_documented_one() -> None:
         "sandbox.isolate": "MULLIGAN_SANDBOX_ISOLATE",
         "sandbox.writable": "MULLIGAN_SANDBOX_WRITABLE",
         "apply.commit": "MULLIGAN_APPLY_COMMIT",
+        "agent.paused": "MULLIGAN_AGENT_PAUSED",
         "core.database.url": "MULLIGAN_CORE_DATABASE_URL",
         "core.disk-limit": "MULLIGAN_CORE_DISK_LIMIT",
         "core.format": "MULLIGAN_CORE_FORMAT",
@@ -80,7 +81,7 @@ def test_the_registry_is_the_documented_one() -> None:
         "plan.max-parallel": "MULLIGAN_PLAN_MAX_PARALLEL",
     }
     assert {s.key for s in SETTINGS if not s.in_plan_files} == {
-        *("sandbox.pool", "core.database.url", "core.disk-limit", "core.format", "core.pager")
+        *("sandbox.pool", "agent.paused", "core.database.url", "core.disk-limit", "core.format", "core.pager")
     }
     assert all(s.meaning for s in SETTINGS)
 
@@ -102,6 +103,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
                     "sandbox.isolate": "required",
                     "sandbox.writable": "/srv:~/go",
                     "apply.commit": "no",
+                    "agent.paused": "yes",
                     "core.database.url": "sqlite:////srv/m.db",
                     "core.disk-limit": "20GB",
                     "core.format": "yaml",

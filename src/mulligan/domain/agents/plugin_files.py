@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection, Sequence
 
-MARK = "written by `mulligan agent install`"  # such a file has it
+MARK = "written by: mulligan agent install"  # such a file has it
 
 GOOSE_PLUGIN = f"""\
 {{
@@ -31,7 +31,7 @@ def opencode_plugin(words: Sequence[str], readers: Collection[str], *, strict: b
 # It reports sessions, prompts and calls that may write, and waits for the answer before a call goes on. Sessions of
 # subagents are reported under the session that started them.
 _OPENCODE_PLUGIN = """\
-// MARKED; `mulligan agent uninstall opencode` removes it
+// MARKED; to remove it: mulligan agent uninstall opencode
 import { spawn } from "node:child_process"
 
 const COMMAND = WORDS

@@ -61,7 +61,7 @@ def install(
     without a project the hooks do nothing.
     """
     from mulligan.api.operations import agent_install
-    from mulligan.cli.answers.agent_answer import changes_answer
+    from mulligan.cli.agents.agent_answer import changes_answer
 
     _need_names(names, every=every)
 
@@ -94,7 +94,7 @@ def uninstall(
     A file that nobody changed since is byte for byte as it was before; of another one only our entries go.
     """
     from mulligan.api.operations import agent_install
-    from mulligan.cli.answers.agent_answer import changes_answer
+    from mulligan.cli.agents.agent_answer import changes_answer
 
     _need_names(names, every=every)
 
@@ -109,7 +109,7 @@ def uninstall(
 def list_agents(invocation: Invocation) -> Answer:
     """List the agents that mulligan knows: found, installed, trusted, and the newest event of each."""
     from mulligan.api.operations.agent_overview import list_agents as listed
-    from mulligan.cli.answers.agent_answer import agents_answer
+    from mulligan.cli.agents.agent_answer import agents_answer
 
     return agents_answer(listed(invocation.around), invocation.when)
 
@@ -122,9 +122,29 @@ def doctor(invocation: Invocation, names: tuple[str, ...]) -> Answer:
     The event comes from a temporary folder without a project: nothing is recorded.
     """
     from mulligan.api.operations.agent_overview import try_hooks
-    from mulligan.cli.answers.agent_answer import tests_answer
+    from mulligan.cli.agents.agent_answer import tests_answer
 
     return tests_answer(try_hooks(invocation.around, names))
+
+
+@command(group, "pause", example="mulligan pause")
+def pause(invocation: Invocation) -> Answer:
+    """Switch the hooks of all agents off in this project: no checkpoints until `unpause`."""
+    from mulligan.cli.agents.agent_answer import pause_answer
+
+    project = invocation.project()
+    project.config.set("agent.paused", "true")
+    return pause_answer(project.folder, paused=True)
+
+
+@command(group, "unpause", example="mulligan unpause")
+def unpause(invocation: Invocation) -> Answer:
+    """Switch the hooks on again."""
+    from mulligan.cli.agents.agent_answer import pause_answer
+
+    project = invocation.project()
+    project.config.unset("agent.paused")
+    return pause_answer(project.folder, paused=False)
 
 
 def _need_names(names: tuple[str, ...], *, every: bool) -> None:

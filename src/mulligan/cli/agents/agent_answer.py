@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan.cli.answers.answer import Answer, Line, Patch, Table
@@ -75,6 +76,13 @@ def tests_answer(done: HookTests) -> Answer:
     )
     table = Table(("AGENT", "SCOPE", "HOOK", "TIME", "ANSWER"), rows)
     return Answer(data={"tests": done.tests}, blocks=[table], messages=messages, error=done.error)
+
+
+def pause_answer(folder: Path, *, paused: bool) -> Answer:
+    """Say whether the hooks do something in a project."""
+    words = "are off until `mulligan unpause`" if paused else "are on"
+    data = {"project": str(folder), "paused": paused}
+    return Answer(data=data, blocks=[Line(f"{folder}: the hooks of agents {words}")])
 
 
 def _installed(agent: AgentView) -> str:
