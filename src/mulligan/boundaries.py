@@ -71,7 +71,7 @@ ACTS: dict[str, tuple[str, str, str]] = {
     "agent.record": (
         _NAMES,
         "the agent's file as it was",
-        "the same, and a record of what is about to be written, with a copy of what is there",
+        "the same, and a record of what is about to be written, with a copy of the file",
     ),
     "agent.write": (
         _NAMES,

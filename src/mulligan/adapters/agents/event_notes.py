@@ -29,7 +29,7 @@ class EventNotes(msgspec.Struct, frozen=True):
     root: Path
 
     def leave(self, note: EventNote) -> None:
-        """Replace the note of an agent; one that cannot be written, or that a power cut takes away, is no loss."""
+        """Replace the note of an agent; it may be lost."""
         with suppress(OSError):
             make_private_folder(self.root)
             draft = self.root / f".{note.agent}.{os.getpid()}"

@@ -55,7 +55,7 @@ def install(
     dry_run: bool,
     yes: bool,
 ) -> Answer:
-    """Write hooks for agents NAME into their own configuration, beside what is there.
+    """Write hooks for agents NAME into their own configuration, beside other hooks.
 
     The change is shown first. A copy of each file is kept, and `agent uninstall` takes the hooks out again. In a folder
     without a project the hooks do nothing.

@@ -61,7 +61,7 @@ export const Mulligan = async ({ directory, client }) => {
     while (parents.has(session)) session = parents.get(session)
     return session
   }
-  const tell = async (hook, id, facts) => {
+  const report = async (hook, id, facts) => {
     const session = root(id)
     const child = session === id ? undefined : id
     const done = await call(hook, { hook, directory, session, child, ...facts })
@@ -83,22 +83,22 @@ export const Mulligan = async ({ directory, client }) => {
       const facts = event.properties ?? {}
       if (event.type === "session.created" && facts.info?.parentID) parents.set(facts.info.id, facts.info.parentID)
       if (event.type === "session.created" || event.type === "session.idle") {
-        await tell(event.type, facts.sessionID ?? facts.info?.id, { properties: facts })
+        await report(event.type, facts.sessionID ?? facts.info?.id, { properties: facts })
       }
     },
     "chat.message": async (input, output) => {
       const parts = output.parts.filter((part) => part.type === "text").map((part) => ({ text: part.text }))
-      await tell("chat.message", input.sessionID, { input, output: { message: { id: output.message.id }, parts } })
+      await report("chat.message", input.sessionID, { input, output: { message: { id: output.message.id }, parts } })
     },
     "tool.execute.before": async (input, output) => {
       if (READERS.has(input.tool)) return
-      const done = await tell("tool.execute.before", input.sessionID, { input, output: { args: output.args } })
+      const done = await report("tool.execute.before", input.sessionID, { input, output: { args: output.args } })
       if (done.code === 2 || (STRICT && done.code !== 0)) throw new Error(done.err.trim() || "mulligan failed")
     },
     "tool.execute.after": async (input, output) => {
       if (READERS.has(input.tool)) return
       const metadata = { exit: output.metadata?.exit, error: output.metadata?.error }
-      await tell("tool.execute.after", input.sessionID, { input, output: { metadata } })
+      await report("tool.execute.after", input.sessionID, { input, output: { metadata } })
     },
   }
 }
