@@ -111,7 +111,7 @@ def test_without_hooks_there_is_nothing_to_test(user, capsys):
 
 
 def test_the_newest_event_is_listed(user, tmp_path, capsys):
-    now = datetime.now(UTC).isoformat()
+    now = datetime.now(UTC)
     notes = EventNotes(tmp_path / "state" / "mulligan" / "agents")
     note = EventNote(
         agent="codex", kind="stop", session="s", folder="/w", at=now, took_ms=7, problem="the disk is full"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,7 @@ class EventNote(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     session: str
     folder: str
-    at: str  # in ISO format
+    at: datetime
     took_ms: int  # in mulligan, without the start of its process
     problem: str | None  # what went wrong with it
 

@@ -76,7 +76,7 @@ def _leave_note(
         kind=kind.value,
         session=event.session if event is not None else "",
         folder=event.folder if event is not None else str(around.folder),
-        at=SystemClock().now().isoformat(),
+        at=SystemClock().now(),
         took_ms=round(seconds * 1000),
         problem=problem,
     )

@@ -127,7 +127,7 @@ def doctor(invocation: Invocation, names: tuple[str, ...]) -> Answer:
     return tests_answer(try_hooks(invocation.around, names))
 
 
-@command(group, "pause", example="mulligan pause")
+@command(group, "pause", example="mulligan agent pause")
 def pause(invocation: Invocation) -> Answer:
     """Switch the hooks of all agents off in this project: no checkpoints until `unpause`."""
     from mulligan.cli.agents.agent_answer import pause_answer
@@ -137,7 +137,7 @@ def pause(invocation: Invocation) -> Answer:
     return pause_answer(project.folder, paused=True)
 
 
-@command(group, "unpause", example="mulligan unpause")
+@command(group, "unpause", example="mulligan agent unpause")
 def unpause(invocation: Invocation) -> Answer:
     """Switch the hooks on again."""
     from mulligan.cli.agents.agent_answer import pause_answer
