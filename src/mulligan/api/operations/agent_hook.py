@@ -6,7 +6,6 @@ It never fails: an agent does not stop because its checkpoints do, unless its ho
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from mulligan.api.project import Project
     from mulligan.wiring.surroundings import Surroundings
 
-_PAUSED = "paused"  # in a project home: hooks do nothing as long as the file is there
 _TOLD = "told"  # in the folder of agents: one empty file for everything that was said and is not said again
 _FORGOTTEN = 90 * 86400.0  # seconds after which something may be said again
 
@@ -74,7 +72,7 @@ def _recorded(around: Surroundings, call: HookCall, event: AgentEvent) -> HookAn
             return HookAnswer()
         return HookAnswer(message="mulligan is not on in this folder; `mulligan init` switches it on")
     with _closed(opened) as project:
-        return HookAnswer() if (project.home / _PAUSED).exists() else project.agent_event(event)
+        return project.agent_event(event)
 
 
 @contextmanager
@@ -92,7 +90,7 @@ def _opened(around: Surroundings, call: HookCall, event: AgentEvent) -> Project:
     try:
         return open_project(around, None, Unobserved())
     except ProjectNotFound:
-        from mulligan.wiring.agent_workplace import checkout_around
+        from mulligan.adapters.sandboxes.agent_workplace import checkout_around
 
         top = checkout_around(Path("/"), Path(event.folder)) if call.everywhere else None
         if top is None or top in (Path("/"), Path(around.environ.get("HOME", "/"))):
@@ -118,9 +116,10 @@ def _first_time(around: Surroundings, words: str) -> bool:
     with suppress(OSError):
         make_private_folder(folder.parent)
         make_private_folder(folder)
-        for old in folder.iterdir():
-            if old.stat().st_mtime < time.time() - _FORGOTTEN:
-                old.unlink(missing_ok=True)
         file.touch(mode=0o600, exist_ok=False)
+        now = file.stat().st_mtime
+        for old in folder.iterdir():
+            if old.stat().st_mtime < now - _FORGOTTEN:
+                old.unlink(missing_ok=True)
         return True
     return not file.exists()
