@@ -152,7 +152,7 @@ class HookPayloadUnusable(Failed):
 class HooksUnwell(Failed):
     """A hook of a coding agent is not installed, or does not answer as that agent expects."""
 
-    message = "{count} of the hooks that were tested do not work"
+    message = "{failed} of {tested} tested hooks do not work"
     hint = "install the hooks of these agents again"
 
 

@@ -121,7 +121,7 @@ class Adapters:
 
     def agent_resources(self, folder: str) -> tuple[Resource, ...]:
         """Return what a session of an agent in that folder works on in place."""
-        from mulligan.wiring.agent_workplace import resources_in
+        from mulligan.adapters.sandboxes.agent_workplace import resources_in
 
         return resources_in(self.project, Path(folder), self.settings.of_project().agent_databases)
 

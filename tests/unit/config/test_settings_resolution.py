@@ -72,6 +72,7 @@ def test_the_registry_is_the_documented_one() -> None:
         "sandbox.at": "MULLIGAN_SANDBOX_AT",
         "sandbox.isolate": "MULLIGAN_SANDBOX_ISOLATE",
         "sandbox.writable": "MULLIGAN_SANDBOX_WRITABLE",
+        "agent.databases": "MULLIGAN_AGENT_DATABASES",
         "apply.commit": "MULLIGAN_APPLY_COMMIT",
         "agent.paused": "MULLIGAN_AGENT_PAUSED",
         "core.database.url": "MULLIGAN_CORE_DATABASE_URL",
@@ -102,6 +103,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
                     "sandbox.at": "own-path",
                     "sandbox.isolate": "required",
                     "sandbox.writable": "/srv:~/go",
+                    "agent.databases": "*.db,data/**/*.sqlite3",
                     "apply.commit": "no",
                     "agent.paused": "yes",
                     "core.database.url": "sqlite:////srv/m.db",
@@ -124,6 +126,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
     assert settings.disk_limit == 20_000_000_000
     assert settings.isolate is Isolation.REQUIRED
     assert settings.writable == ("/srv", "~/go")
+    assert settings.agent_databases == ("*.db", "data/**/*.sqlite3")
     assert settings.apply_commit is False
     assert settings.pager == "less -S"
     assert settings.database_url == "sqlite:////srv/m.db"

@@ -6,7 +6,6 @@ It never fails: an agent does not stop because its checkpoints do, unless its ho
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -119,7 +118,7 @@ def _opened(around: Surroundings, call: HookCall, event: AgentEvent) -> Project:
     try:
         return open_project(around, None, Unobserved())
     except ProjectNotFound:
-        from mulligan.wiring.agent_workplace import checkout_around
+        from mulligan.adapters.sandboxes.agent_workplace import checkout_around
 
         top = checkout_around(Path("/"), Path(event.folder)) if call.everywhere else None
         if top is None or top in (Path("/"), Path(around.environ.get("HOME", "/"))):
@@ -149,9 +148,10 @@ def _first_time(around: Surroundings, words: str) -> bool:
     with suppress(OSError):
         make_private_folder(folder.parent)
         make_private_folder(folder)
-        for old in folder.iterdir():
-            if old.stat().st_mtime < time.time() - _FORGOTTEN:
-                old.unlink(missing_ok=True)
         file.touch(mode=0o600, exist_ok=False)
+        now = file.stat().st_mtime
+        for old in folder.iterdir():
+            if old.stat().st_mtime < now - _FORGOTTEN:
+                old.unlink(missing_ok=True)
         return True
     return not file.exists()

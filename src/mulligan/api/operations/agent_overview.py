@@ -18,7 +18,7 @@ from mulligan.adapters.agents.event_notes import EventNote, EventNotes
 from mulligan.api.operations.agent_places import base_folder, is_found, records_of, scope_root, user_root
 from mulligan.domain.agents.agent_event import EventKind
 from mulligan.domain.agents.agent_table import AGENTS, Agent
-from mulligan.domain.agents.hook_entries import Place, Scope, places_of
+from mulligan.domain.agents.hook_entries import GOES_ON, Place, Scope, places_of
 from mulligan.domain.agents.hook_text import FoundHooks, found_hooks
 from mulligan.domain.text.json_edit import JsonTextInvalid
 from mulligan.errors import AgentFileUnusable, AgentPlaceUnsuitable, HooksUnwell, MulliganError
@@ -99,7 +99,7 @@ def try_hooks(around: Surroundings, names: Sequence[str]) -> HookTests:
             scope, _, file = places[-1]
             tests.append(_failed(agent, scope, file, "no hook is installed"))
     wrong = sum(not test.works for test in tests)
-    return HookTests(tests=tests, error=HooksUnwell(count=f"{wrong} of {len(tests)}") if wrong else None)
+    return HookTests(tests=tests, error=HooksUnwell(failed=wrong, tested=len(tests)) if wrong else None)
 
 
 def _view(around: Surroundings, agent: Agent, notes: EventNotes) -> AgentView:
@@ -216,7 +216,7 @@ def _test_command(agent: Agent, event: str, hooks: FoundHooks) -> str:
         return shlex.join([*json.loads(line.partition("= ")[2]), event])
     if not agent.names_events:
         at = next(i for i, (name, _, _) in enumerate(hooks.positions) if name == event)
-        return hooks.commands[at]
+        return hooks.commands[at].removesuffix(GOES_ON)  # which would hide that it fails
     return hooks.commands[0]
 
 

@@ -45,6 +45,7 @@ class Place(Struct, frozen=True, kw_only=True):
     own: bool = False  # the whole file is ours; otherwise entries join what others wrote there
 
 
+GOES_ON = " || exit 0"  # after a command whose failure must not stop the agent
 _CALL_SECONDS = 60
 _SECONDS = {EventKind.SESSION_START: 60, EventKind.SESSION_END: 5, EventKind.INTERRUPT: 3}
 _CODEX_END = 3  # seconds that it allows at most
@@ -163,7 +164,7 @@ def _command(agent: Agent, event: str, kind: EventKind, options: HookOptions) ->
     """Return the command line for a shell. Where mulligan cannot even start, the agent goes on unless strict."""
     command = shlex.join(hook_words(agent, options, None if agent.names_events else event))
     if agent.name == "copilot-cli" and not options.strict:
-        return f"{command} || exit 0"  # it denies the call whatever the exit code is
+        return f"{command}{GOES_ON}"  # it denies the call whatever the exit code is
     own_way = agent.name in ("claude-code", "copilot-cli", "cursor", "goose")
     if options.strict and kind is EventKind.BEFORE_CALL and not own_way:
         return f"{command} || exit 2"
