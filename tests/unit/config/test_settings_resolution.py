@@ -82,7 +82,15 @@ def test_the_registry_is_the_documented_one() -> None:
         "plan.max-parallel": "MULLIGAN_PLAN_MAX_PARALLEL",
     }
     assert {s.key for s in SETTINGS if not s.in_plan_files} == {
-        *("sandbox.pool", "agent.paused", "core.database.url", "core.disk-limit", "core.format", "core.pager")
+        *(
+            "sandbox.pool",
+            "agent.databases",
+            "agent.paused",
+            "core.database.url",
+            "core.disk-limit",
+            "core.format",
+            "core.pager",
+        )
     }
     assert all(s.meaning for s in SETTINGS)
 
@@ -126,6 +134,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
     assert settings.disk_limit == 20_000_000_000
     assert settings.isolate is Isolation.REQUIRED
     assert settings.writable == ("/srv", "~/go")
+    assert settings.agent_paused is True
     assert settings.agent_databases == ("*.db", "data/**/*.sqlite3")
     assert settings.apply_commit is False
     assert settings.pager == "less -S"

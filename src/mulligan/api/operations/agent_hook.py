@@ -6,6 +6,7 @@ It never fails: an agent does not stop because its checkpoints do, unless its ho
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path

@@ -65,7 +65,7 @@ def tests_answer(done: HookTests) -> Answer:
             each.scope.value,
             "works" if each.works else "does not work",
             f"{each.took_ms} ms",
-            each.said,
+            _last_line(each.said),
         )
         for each in done.tests
     )
@@ -76,6 +76,11 @@ def tests_answer(done: HookTests) -> Answer:
     )
     table = Table(("AGENT", "SCOPE", "HOOK", "TIME", "ANSWER"), rows)
     return Answer(data={"tests": done.tests}, blocks=[table], messages=messages, error=done.error)
+
+
+def _last_line(text: str) -> str:
+    """Return the end of an answer: of a long one, that is where it says what went wrong."""
+    return text.splitlines()[-1] if text else "-"
 
 
 def pause_answer(folder: Path, *, paused: bool) -> Answer:
