@@ -336,3 +336,20 @@ def test_a_file_that_changes_under_our_hands_is_left_alone(user, monkeypatch):
     answer = agent(user, "install", "claude-code", "--yes")
     assert answer["error"]["reason"] == "was changed meanwhile"
     assert tree(user / ".claude") == {"settings.json": b'{"mine": 1}'}
+
+
+def test_programs_call_the_same(user, monkeypatch):
+    import mulligan
+
+    monkeypatch.chdir(user / "work")
+    assert mulligan.install_hooks("codex", dry_run=True).agents[0].files[0].action == "created"
+    assert not mulligan.agents().agents[1].installed
+    mulligan.install_hooks("codex", scope="project")
+    assert mulligan.agents().agents[1].installed[0].scope == "project"
+    assert [test.agent for test in mulligan.try_hooks().tests] == ["codex"]
+    mulligan.uninstall_hooks("codex", scope="project")
+    assert tree(user) == {"work": None}
+    with pytest.raises(mulligan.errors.UsageWrong, match="no agent 'vim'"):
+        mulligan.install_hooks("vim")
+    with pytest.raises(mulligan.errors.UsageWrong, match="no scope 'world'"):
+        mulligan.uninstall_hooks("codex", scope="world")

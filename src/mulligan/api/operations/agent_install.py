@@ -15,8 +15,10 @@ from mulligan.adapters.agents.install_records import InstallRecord, InstallRecor
 from mulligan.api.operations.agent_places import (
     base_folder,
     is_found,
+    named_agents,
     own_program,
     records_of,
+    scope_named,
     scope_root,
     version_of,
 )
@@ -86,14 +88,15 @@ def install(
     names: Sequence[str],
     *,
     every: bool,
-    scope: Scope,
+    scope: str,
     strict: bool,
     everywhere: bool,
     dry_run: bool,
 ) -> AgentChanges:
     """Write hooks into the configuration of these agents, or of every one that is found."""
-    agents = chosen_agents(around, names, every=every)
-    root = scope_root(around, scope)
+    agents = found_agents(around) if every else named_agents(names)
+    place = scope_named(scope)
+    root = scope_root(around, place)
     messages: list[str] = []
     records = records_of(around)
     with nullcontext() if dry_run else records.alone():
@@ -102,9 +105,9 @@ def install(
             options = _options(around, agent, strict=strict, everywhere=everywhere)
             if strict and agent.name == "claude-code" and not knows_on_failure(options.version):
                 messages.append(_CANNOT_BLOCK)
-            planned.append((agent, list(_install_edits(around, records, agent, scope, root, options))))
+            planned.append((agent, list(_install_edits(around, records, agent, place, root, options))))
         changes = [
-            _change(agent, scope, [_done(records, edit, dry_run=dry_run) for edit in edits])
+            _change(agent, place, [_done(records, edit, dry_run=dry_run) for edit in edits])
             for agent, edits in planned
         ]
     return AgentChanges(
@@ -113,26 +116,25 @@ def install(
 
 
 def uninstall(
-    around: Surroundings, names: Sequence[str], *, every: bool, scope: Scope, dry_run: bool
+    around: Surroundings, names: Sequence[str], *, every: bool, scope: str, dry_run: bool
 ) -> AgentChanges:
     """Take our hooks out of the configuration of these agents, or of all."""
-    agents = [AGENTS[name] for name in (AGENTS if every else names)]
-    root = scope_root(around, scope)
+    agents = named_agents(list(AGENTS) if every else names)
+    place = scope_named(scope)
+    root = scope_root(around, place)
     records = records_of(around)
     with nullcontext() if dry_run else records.alone():
-        planned = [(agent, list(_uninstall_edits(around, records, agent, scope, root))) for agent in agents]
+        planned = [(agent, list(_uninstall_edits(around, records, agent, place, root))) for agent in agents]
         changes = [
-            _change(agent, scope, [_done(records, edit, dry_run=dry_run) for edit in edits])
+            _change(agent, place, [_done(records, edit, dry_run=dry_run) for edit in edits])
             for agent, edits in planned
             if edits or not every
         ]
     return AgentChanges(agents=changes, strict=False, everywhere=False, dry_run=dry_run)
 
 
-def chosen_agents(around: Surroundings, names: Sequence[str], *, every: bool) -> list[Agent]:
-    """Return the agents of these names, or with `every` those that are found."""
-    if not every:
-        return [AGENTS[name] for name in dict.fromkeys(names)]
+def found_agents(around: Surroundings) -> list[Agent]:
+    """Return the agents that are on this machine."""
     found = [agent for agent in AGENTS.values() if is_found(around, agent)]
     if not found:
         raise AgentMissing(known=", ".join(AGENTS))

@@ -15,7 +15,14 @@ from msgspec import Struct
 
 from mulligan.adapters.agents.agent_files import AgentFile
 from mulligan.adapters.agents.event_notes import EventNote, EventNotes
-from mulligan.api.operations.agent_places import base_folder, is_found, records_of, scope_root, user_root
+from mulligan.api.operations.agent_places import (
+    base_folder,
+    is_found,
+    named_agents,
+    records_of,
+    scope_root,
+    user_root,
+)
 from mulligan.domain.agents.agent_event import EventKind
 from mulligan.domain.agents.agent_table import AGENTS, Agent
 from mulligan.domain.agents.hook_entries import GOES_ON, Place, Scope, places_of
@@ -88,8 +95,7 @@ def list_agents(around: Surroundings) -> AgentList:
 def try_hooks(around: Surroundings, names: Sequence[str]) -> HookTests:
     """Send a test event through the hooks of these agents, or of all that have some, from a folder of its own."""
     tests: list[HookTest] = []
-    for name in names or AGENTS:
-        agent = AGENTS[name]
+    for agent in named_agents(names or list(AGENTS)):
         places = list(_places(around, agent))
         found = [
             (scope, file, hooks) for scope, place, file in places if (hooks := _hooks(agent, place, file))

@@ -6,13 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan.adapters.agents.install_records import InstallRecords
-from mulligan.domain.agents.agent_table import Agent
+from mulligan.domain.agents.agent_table import AGENTS, Agent
 from mulligan.domain.agents.hook_entries import Place, Scope, places_of
-from mulligan.errors import AgentPlaceUnsuitable
+from mulligan.errors import AgentPlaceUnsuitable, UsageWrong
 from mulligan.wiring.home_wiring import place_here
 from mulligan.wiring.surroundings import index_of
 
@@ -20,6 +21,22 @@ if TYPE_CHECKING:
     from mulligan.wiring.surroundings import Surroundings
 
 _VERSION_SECONDS = 20  # for an agent to say which version it is
+
+
+def named_agents(names: Sequence[str]) -> list[Agent]:
+    """Return the agents of these names, each once."""
+    if unknown := [name for name in names if name not in AGENTS]:
+        raise UsageWrong(
+            reason=f"there is no agent {unknown[0]!r}", hint=f"the agents are {', '.join(AGENTS)}"
+        )
+    return [AGENTS[name] for name in dict.fromkeys(names)]
+
+
+def scope_named(word: str) -> Scope:
+    """Return a scope by its word."""
+    if word not in list(Scope):
+        raise UsageWrong(reason=f"there is no scope {word!r}", hint=f"the scopes are {', '.join(Scope)}")
+    return Scope(word)
 
 
 def records_of(around: Surroundings) -> InstallRecords:

@@ -70,7 +70,7 @@ def install(
             invocation.around,
             names,
             every=every,
-            scope=Scope(scope),
+            scope=scope,
             strict=strict,
             everywhere=in_checkouts,
             dry_run=dry,
@@ -99,7 +99,7 @@ def uninstall(
     _need_names(names, every=every)
 
     def act(dry: bool) -> Answer:
-        done = agent_install.uninstall(invocation.around, names, every=every, scope=Scope(scope), dry_run=dry)
+        done = agent_install.uninstall(invocation.around, names, every=every, scope=scope, dry_run=dry)
         return changes_answer(done, "uninstall")
 
     return invocation.confirmed(act, "Uninstall?", dry_run=dry_run, yes=yes)
