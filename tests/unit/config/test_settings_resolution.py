@@ -81,7 +81,14 @@ def test_the_registry_is_the_documented_one() -> None:
         "plan.max-parallel": "MULLIGAN_PLAN_MAX_PARALLEL",
     }
     assert {s.key for s in SETTINGS if not s.in_plan_files} == {
-        *("sandbox.pool", "core.database.url", "core.disk-limit", "core.format", "core.pager")
+        *(
+            "agent.databases",
+            "sandbox.pool",
+            "core.database.url",
+            "core.disk-limit",
+            "core.format",
+            "core.pager",
+        )
     }
     assert all(s.meaning for s in SETTINGS)
 
