@@ -27,8 +27,8 @@ AgentChanges AgentList Application CheckpointView Checkpoints Configuration Corr
 Event Execution Exported ExportedFolder HookTests Listing MulliganError PathRestores PlanHistory PlanLine
 PlanProgress PlanRemoval PlanStatus Project ProjectList PrunedProjects Pruning Purge Resource ResumePreview
 Rollback Session State StepContext StoredPath SweepReport Tools TreeListing TreeNode Undone Verification agents
-directory errors git import_project init install_hooks open projects prune_projects sqlite tool try_hooks
-uninstall_hooks
+directory errors git import_project init install_hooks open pause_hooks projects prune_projects sqlite tool
+try_hooks uninstall_hooks
 """
 
 # What programs call, with the names they may give.
@@ -41,6 +41,7 @@ SIGNATURES = {
     "install_hooks": "agents scope strict everywhere dry_run",
     "uninstall_hooks": "agents scope dry_run",
     "try_hooks": "agents",
+    "pause_hooks": "path paused",
     "import_project": "file path home",
     "Project.export": "self file force",
     "git": "location in_place from_revision",
@@ -100,8 +101,8 @@ ELSEWHERE = {
     "agent install": "install_hooks",
     "agent uninstall": "uninstall_hooks",
     "agent doctor": "try_hooks",
-    "agent pause": "Configuration.set",
-    "agent unpause": "Configuration.unset",
+    "agent pause": "pause_hooks",
+    "agent unpause": "pause_hooks",
     "init": "init",
     "projects": "projects",
     "project export": "Project.export",

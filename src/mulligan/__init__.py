@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mulligan.api.entrance import init as init
     from mulligan.api.entrance import install_hooks as install_hooks
     from mulligan.api.entrance import open as open
+    from mulligan.api.entrance import pause_hooks as pause_hooks
     from mulligan.api.entrance import projects as projects
     from mulligan.api.entrance import prune_projects as prune_projects
     from mulligan.api.entrance import try_hooks as try_hooks
@@ -77,8 +78,8 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "mulligan.adapters.tools.user_tools.tool_decorator": "tool",
         "mulligan.adapters.tools.worker.step_context": "StepContext",
         "mulligan.adapters.homes.home_archive": "Exported",
-        "mulligan.api.entrance": "agents import_project init install_hooks open projects prune_projects try_hooks "
-        "uninstall_hooks",
+        "mulligan.api.entrance": "agents import_project init install_hooks open pause_hooks projects "
+        "prune_projects try_hooks uninstall_hooks",
         "mulligan.api.operations.agent_install": "AgentChanges",
         "mulligan.api.operations.agent_overview": "AgentList HookTests",
         "mulligan.api.operations.home_operations": "ProjectList PrunedProjects",

@@ -88,6 +88,7 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "a record of a file that has no hook of ours; the next install or uninstall forgets it",
         "no record; the copy of what was there stays",
     ),
+    "agent.pause": (_NAMES, "hooks as they were, on or off", "hooks switched off, or on again"),
     "rows.copy": (
         _NAMES,
         "a database of an older version, as it was",

@@ -144,6 +144,4 @@ def test_hooks_are_paused_in_a_project(user):
     assert ask(user / "work", "pause")["error"]["kind"] == "project_not_found"
     data_of(user / "work", "init")
     assert data_of(user / "work", "pause") == {"project": str(user / "work"), "paused": True}
-    assert data_of(user / "work", "config", "get", "agent.paused")["value"] is True
     assert data_of(user / "work", "agent", "unpause")["paused"] is False
-    assert data_of(user / "work", "config", "get", "agent.paused")["value"] is False

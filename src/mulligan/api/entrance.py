@@ -93,6 +93,13 @@ def try_hooks(*agents: str) -> HookTests:
     return tried(look_around({}), agents)
 
 
+def pause_hooks(path: str | Path | None = None, *, paused: bool = True) -> None:
+    """Switch the hooks of all agents off in the project of a folder, or on again."""
+    from mulligan.adapters.agents.hook_pause import set_paused
+
+    set_paused(locate(look_around({}), None if path is None else str(path)).home, paused=paused)
+
+
 def prune_projects(*, dry_run: bool = False) -> PrunedProjects:
     """Remove the project homes whose folder is gone, or has another home, with their plans and checkpoints."""
     from mulligan.api.operations.home_operations import prune_projects as prune

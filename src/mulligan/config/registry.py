@@ -203,13 +203,6 @@ SETTINGS: tuple[Setting, ...] = (
         meaning="whether an apply to a git checkout makes a commit, or changes the working tree only",
     ),
     Setting(
-        key="agent.paused",
-        type=true_or_false(),
-        default=False,
-        meaning="whether the hooks of coding agents do nothing here, as `pause` and `unpause` set it",
-        in_plan_files=False,
-    ),
-    Setting(
         key="core.database.url",
         type=database_url(),
         default=None,

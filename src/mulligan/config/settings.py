@@ -147,7 +147,6 @@ class Settings(Struct, frozen=True):
     writable = _Value("sandbox.writable", tuple[str, ...])  # `~` is the user's home
     agent_databases = _Value("agent.databases", tuple[str, ...])  # patterns for pathlib's `glob`
     apply_commit = _Value("apply.commit", bool)
-    agent_paused = _Value("agent.paused", bool)
     database_url = _Value("core.database.url", _text_or_none)  # None: in the project home
     disk_limit = _Value("core.disk-limit", int)  # bytes; 0: none
     format = _Value("core.format", _text_or_none)  # None: rich on a terminal, else plain

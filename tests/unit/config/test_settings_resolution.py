@@ -74,7 +74,6 @@ def test_the_registry_is_the_documented_one() -> None:
         "sandbox.writable": "MULLIGAN_SANDBOX_WRITABLE",
         "agent.databases": "MULLIGAN_AGENT_DATABASES",
         "apply.commit": "MULLIGAN_APPLY_COMMIT",
-        "agent.paused": "MULLIGAN_AGENT_PAUSED",
         "core.database.url": "MULLIGAN_CORE_DATABASE_URL",
         "core.disk-limit": "MULLIGAN_CORE_DISK_LIMIT",
         "core.format": "MULLIGAN_CORE_FORMAT",
@@ -83,9 +82,8 @@ def test_the_registry_is_the_documented_one() -> None:
     }
     assert {s.key for s in SETTINGS if not s.in_plan_files} == {
         *(
-            "sandbox.pool",
             "agent.databases",
-            "agent.paused",
+            "sandbox.pool",
             "core.database.url",
             "core.disk-limit",
             "core.format",
@@ -113,7 +111,6 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
                     "sandbox.writable": "/srv:~/go",
                     "agent.databases": "*.db,data/**/*.sqlite3",
                     "apply.commit": "no",
-                    "agent.paused": "yes",
                     "core.database.url": "sqlite:////srv/m.db",
                     "core.disk-limit": "20GB",
                     "core.format": "yaml",
@@ -134,7 +131,6 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
     assert settings.disk_limit == 20_000_000_000
     assert settings.isolate is Isolation.REQUIRED
     assert settings.writable == ("/srv", "~/go")
-    assert settings.agent_paused is True
     assert settings.agent_databases == ("*.db", "data/**/*.sqlite3")
     assert settings.apply_commit is False
     assert settings.pager == "less -S"

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.adapters.agents.event_notes import EventNote, EventNotes
+from mulligan.adapters.agents.hook_pause import is_paused
 from mulligan.domain.agents.agent_event import AgentEvent, EventKind, HookAnswer
 from mulligan.domain.agents.agent_table import Agent
 from mulligan.domain.agents.hook_payload import LARGEST, read_event
@@ -91,6 +92,10 @@ def _event(around: Surroundings, call: HookCall, stdin: BinaryIO) -> AgentEvent 
     return read_event(call.agent, payload, event=call.event, folder=folder, strict=call.strict)
 
 
+def _recorded_in(project: Project, event: AgentEvent) -> HookAnswer:
+    return HookAnswer() if is_paused(project.home) else project.agent_event(event)
+
+
 def _recorded(around: Surroundings, call: HookCall, event: AgentEvent) -> HookAnswer:
     there = replace(around, folder=Path(event.folder))
     try:
@@ -100,8 +105,7 @@ def _recorded(around: Surroundings, call: HookCall, event: AgentEvent) -> HookAn
             return HookAnswer()
         return HookAnswer(message="mulligan is not on in this folder; `mulligan init` switches it on")
     with _closed(opened) as project:
-        paused = project.config.get("agent.paused").value
-        return HookAnswer() if paused else project.agent_event(event)
+        return _recorded_in(project, event)
 
 
 @contextmanager

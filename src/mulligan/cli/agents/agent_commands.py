@@ -130,20 +130,22 @@ def doctor(invocation: Invocation, names: tuple[str, ...]) -> Answer:
 @command(group, "pause", example="mulligan agent pause")
 def pause(invocation: Invocation) -> Answer:
     """Switch the hooks of all agents off in this project: no checkpoints until `unpause`."""
+    from mulligan.api.entrance import pause_hooks
     from mulligan.cli.agents.agent_answer import pause_answer
 
     project = invocation.project()
-    project.config.set("agent.paused", "true")
+    pause_hooks(project.folder)
     return pause_answer(project.folder, paused=True)
 
 
 @command(group, "unpause", example="mulligan agent unpause")
 def unpause(invocation: Invocation) -> Answer:
     """Switch the hooks on again."""
+    from mulligan.api.entrance import pause_hooks
     from mulligan.cli.agents.agent_answer import pause_answer
 
     project = invocation.project()
-    project.config.unset("agent.paused")
+    pause_hooks(project.folder, paused=False)
     return pause_answer(project.folder, paused=False)
 
 
