@@ -75,13 +75,11 @@ class StatCache:
         self, key: str, top: Folder, packs: frozenset[str], *, files_read: int, bytes_read: int
     ) -> None:
         """Keep what was learned; written down when reading it again would cost more."""
-        before = self._trees.get(key)
-        in_tree = max(top.files, before.top.files if before is not None else 0)  # uncounted after a restore
         self._trees[key] = Remembered(top, packs)
         files, size = self._unsaved.get(key, (0, 0))
         files, size = files + files_read, size + bytes_read
         self._unsaved[key] = (files, size)
-        if files >= in_tree // _SAVING_COSTS:  # a few changes to a large tree wait until there are more
+        if files >= top.files // _SAVING_COSTS:  # a few changes to a large tree wait until there are more
             self.flush(key)
 
     def hold(self, key: str, top: Folder, packs: frozenset[str]) -> None:
