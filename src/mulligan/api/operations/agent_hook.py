@@ -103,7 +103,7 @@ def _recorded(around: Surroundings, call: HookCall, event: AgentEvent) -> HookAn
     except ProjectNotFound:
         if event.kind is not EventKind.SESSION_START or not _first_time(around, f"off {event.folder}"):
             return HookAnswer()
-        return HookAnswer(message="mulligan is not on in this folder; `mulligan init` switches it on")
+        return HookAnswer(message="mulligan is not on in this folder; to switch it on: mulligan init")
     with _closed(opened) as project:
         return _recorded_in(project, event)
 
@@ -133,7 +133,7 @@ def _opened(around: Surroundings, call: HookCall, event: AgentEvent) -> Project:
 
 def _failed(around: Surroundings, call: HookCall, event: AgentEvent | None, exc: Exception) -> HookAnswer:
     text = _text_of(exc)
-    hint = exc.next_step if isinstance(exc, MulliganError) else "see `mulligan doctor`"
+    hint = exc.next_step if isinstance(exc, MulliganError) else "look at it with: mulligan doctor"
     if call.strict:
         return HookAnswer(block=f"mulligan could not take a checkpoint: {text}; {hint}")
     session = event.session if event is not None else ""
