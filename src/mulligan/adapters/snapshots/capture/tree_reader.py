@@ -36,7 +36,8 @@ class Looking(Struct, eq=False):
         watch = self.watch
         if watch is None:
             return self._scanned(Witness(), now_ns)[0]
-        maps = shared_writable_maps() if watch.others_at_work else Maps(frozenset(), frozenset())
+        at_work = watch.others_at_work or self.records.at_work
+        maps = shared_writable_maps() if at_work else Maps(frozenset(), frozenset())
         self._suspect_mapped(watch, maps, self.known)
         try:
             top = self._through(watch, now_ns)
