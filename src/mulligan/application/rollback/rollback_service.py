@@ -180,7 +180,9 @@ def _of_work(run: Run, target: CheckpointGroup) -> list[str]:
     )
     busy = cast("list[dict[str, str]]", target.reason.metadata.get("busy", []))
     paths = ", ".join(f"{each['resource']}: {each['path']}" for each in busy)
-    return [what, f"these never held still, and are held as they were read last: {paths}"] if paths else [what]
+    return (
+        [what, f"these never held still, and are held as they were read last: {paths}"] if paths else [what]
+    )
 
 
 def _direction(run: Run, target: CheckpointGroup) -> Direction:

@@ -212,7 +212,7 @@ class _Loading:
     def save_memory(self, memory: JsonObject) -> None:
         pass
 
-    def while_waiting(self, now: float, learn: Callable[[], None]) -> float | None:  # noqa: ARG002 - of the port
+    def while_waiting(self, now: float, learn: Callable[[], None]) -> float | None:
         return None
 
 
