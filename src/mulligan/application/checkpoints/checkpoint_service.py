@@ -89,7 +89,7 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
     def create_at_work(self, run: Run, reason: Reason) -> CheckpointGroup | None:
         """Capture every resource while programs write to it, and record the group; None where nothing changed.
 
-        The group is no state between two steps: the plan's state is that from which the step began.
+        The group is not a state between two steps: the plan's state is that from which the step began.
         """
         with run.showing_later(), self.store.hold():
             captures = self.manager.capture_at_work(run)
