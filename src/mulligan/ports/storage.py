@@ -116,6 +116,9 @@ class SnapshotStore(StoredTrees, Protocol):
     def stirred(self, tree: WorkingTree) -> bool:
         """Return whether something was written to a watched tree since this was last asked, or it was looked at."""
 
+    def at_once(self) -> AbstractContextManager[None]:
+        """Let all looks of this thread meanwhile be of one moment: what others have mapped to write is asked once."""
+
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         """Count what a capture would hold."""
 

@@ -126,7 +126,7 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
 
         The group is not a state between two steps: the plan's state is that from which the step began.
         """
-        with run.showing_later(), self.store.hold():
+        with run.showing_later(), self.store.hold(), self.store.at_once():
             captures = self.manager.capture_at_work(run)
             pairs = zip(run.sandboxes, captures, strict=True)
             if all(c.snapshot.same_as(run.latest[s.resource].snapshot) for s, c in pairs):
