@@ -318,13 +318,10 @@ def test_a_folder_without_a_project_is_left_alone_and_that_is_said_once(tmp_path
 def test_hooks_do_nothing_while_they_are_paused(plain: Path) -> None:
     agent = FakeAgent(plain)
     agent.start()
-    home = Path(
-        data_of(plain, "config", "get", "core.database.url")["value"].removeprefix("sqlite:///")
-    ).parent
-    (home / "paused").touch()
+    data_of(plain, "pause")
     agent.prompt("one")
     assert entries(plain) == []
-    (home / "paused").unlink()
+    data_of(plain, "unpause")
     agent.prompt("two")
     assert [e["title"] for e in entries(plain)] == ["two"]
 

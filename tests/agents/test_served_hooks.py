@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mulligan.adapters.local_server import frame_stream
+from mulligan.adapters.local_server.server_place import HOOK_CLIENT
 from tests.agents.test_hook import DAMAGES, checkout, entries, plain, seen
 from tests.commands.program import data_of
 from tests.support.fake_agent import FakeAgent
@@ -20,7 +20,7 @@ from tests.support.homes import home_of
 from tests.support.patience import wait_until
 
 __all__ = ["checkout", "plain"]  # fixtures
-CLIENT = str(Path(frame_stream.__file__).with_name("mulligan-hook"))
+CLIENT = str(HOOK_CLIENT)
 PROGRAM = str(Path(sys.executable).with_name("mulligan"))
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from mulligan.adapters.local_server import frame_stream
 from mulligan.adapters.local_server.frame_stream import FrameStream
+from mulligan.adapters.local_server.server_place import HOOK_CLIENT
 from mulligan.domain.server.words import Word
 from tests.support.patience import PATIENCE
 
-CLIENT = Path(frame_stream.__file__).with_name("mulligan-hook")
 INSTEAD = ("/bin/sh", "-c", 'printf "instead:"; cat; exit 7')
 
 
@@ -61,7 +61,12 @@ def call(
 ) -> "subprocess.CompletedProcess[bytes]":
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MULLIGAN_")}
     return subprocess.run(
-        [CLIENT, *words], cwd=folder, input=payload, capture_output=True, check=False, env=kept | variables
+        [HOOK_CLIENT, *words],
+        cwd=folder,
+        input=payload,
+        capture_output=True,
+        check=False,
+        env=kept | variables,
     )
 
 

@@ -216,8 +216,7 @@ class Project:
 
     def preview_resume(self, plan: str) -> tuple[PlanStatus, ResumePreview]:
         """Return where a stopped plan would continue, and what would be discarded; change nothing."""
-        plan_id = self._plan_id(plan)
-        preview = self._services.resumes.preview(plan_id, self._observer)
+        preview = self._services.resumes.preview(plan_id := self._plan_id(plan), self._observer)
         return self._services.queries.status(plan_id, preview.resumed_from), preview
 
     def _execute(
@@ -457,8 +456,7 @@ class Project:
 
     def resolve(self, plan: str, paths: Sequence[str] = ()) -> PlanStatus:
         """Mark conflicts of merged child plans as solved: those of these paths, or all."""
-        plan_id = self._plan_id(plan)
-        self._services.resolves.resolve(plan_id, paths, self._observer)
+        self._services.resolves.resolve(plan_id := self._plan_id(plan), paths, self._observer)
         return self.status(plan_id)
 
     def apply(
@@ -497,8 +495,7 @@ class Project:
 
     def cancel(self, plan: str, reason: str | None = None) -> PlanStatus:
         """End a plan for good."""
-        plan_id = self._plan_id(plan)
-        self._services.plans.cancel(plan_id, reason, self._observer)
+        self._services.plans.cancel(plan_id := self._plan_id(plan), reason, self._observer)
         return self.status(plan_id)
 
     def list_tree(self, checkpoint: str, path: str | Path = ".", *, recursive: bool = False) -> TreeListing:

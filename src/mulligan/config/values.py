@@ -1,5 +1,6 @@
 """Types of setting values, which come typed from files or as text from the environment."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -76,28 +77,32 @@ def size_in_bytes() -> ValueType:
     return ValueType(allowed="a number of bytes, or one with a unit such as 20GB", check=check)
 
 
-def duration(lowest: float) -> ValueType:
-    """A length of time in seconds; as text also with units, such as 30m."""
+def length_of_time(lowest: float, highest: float) -> ValueType:
+    """A number of seconds within bounds; as text also with units, such as 90s or 5m."""
 
     def check(value: object) -> Json:
-        seconds = seconds_in(value.strip()) if isinstance(value, str) else value
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        seconds = _seconds(value)
+        if seconds is None:
             raise Unfit(f"{shown(value)} is not a length of time")
-        if not lowest <= seconds <= _LONGEST:
+        if not lowest <= seconds <= highest:
             raise Unfit(f"{shown(value)} is out of range")
-        return seconds
+        return int(seconds) if seconds == int(seconds) else seconds
 
-    def read(text: str) -> object:
-        return float(text) if re.fullmatch(r"\s*[0-9]{1,9}(\.[0-9]{1,9})?\s*", text) else text
-
+    bounds = f"from {lowest:g} to {highest:g}"
     return ValueType(
-        allowed=f"a length of time such as 90s or 30m, or its seconds, from {lowest:g} up",
-        check=check,
-        read=read,
+        allowed=f"a number of seconds {bounds}, or one with units such as 90s or 5m", check=check
     )
 
 
-_LONGEST = 10 * 365 * 86400  # seconds
+def _seconds(value: object) -> float | None:
+    if isinstance(value, str):
+        text = value.strip()
+        return float(text) if re.fullmatch(r"[0-9]{1,18}(?:\.[0-9]{0,18})?", text) else seconds_in(text)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return value
+
+
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 

@@ -23,6 +23,7 @@ from mulligan.errors import SystemFailed
 LOCK = "server.lock"
 RECORD = "server.json"
 LOG = "server.log"
+HOOK_CLIENT = Path(__file__).with_name("mulligan-hook")  # it may not have been built
 _PRIVATE = 0o700
 _TURNS = 20
 _PAUSE = 0.01  # seconds

@@ -3,7 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -35,10 +35,17 @@ from mulligan.adapters.snapshots.restore.restorer import Restoring
 from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusions_of, left_out_in
 from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
 from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.adapters.snapshots.scan.memory_maps import Moments
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
 from mulligan.adapters.snapshots.watch.open_watches import OpenWatches
-from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, OTHER_NAME, Look
+from mulligan.adapters.snapshots.watch.tree_watch import (
+    CUT_OFF,
+    NOT_IN_STORE,
+    OTHER_NAME,
+    Look,
+    why_unwatchable,
+)
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.domain.checkpoints.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
@@ -79,6 +86,7 @@ class PackedSnapshotStore(PackedTrees):
         self._level = Level(work / "level", self._rooms)
         self._restless: dict[str, frozenset[str]] = {}  # by cache key: files that did not hold still
         self._watches = OpenWatches()
+        self._moments = Moments()
         # How the last capture, comparison or restore read its tree: all of it, or what changed.
         self.last_look = Look(watched=False, reason=UNWATCHED)
 
@@ -109,6 +117,9 @@ class PackedSnapshotStore(PackedTrees):
         for tree in self._watches.close_kept():
             self._flush(tree.cache_key)
 
+    def at_once(self) -> AbstractContextManager[None]:
+        return self._moments.at_once()
+
     def distrust_watches(self) -> None:
         """Scan each watched tree at its next look: a file may have been written under a name that nobody watches."""
         self._watches.distrust(OTHER_NAME)
@@ -116,6 +127,17 @@ class PackedSnapshotStore(PackedTrees):
     def _flush(self, key: str) -> None:
         with suppress(OSError):  # a hint for the next process: no reason to fail after all was done
             self._cache.flush(key)
+
+    def unwatchable(self) -> str:
+        return why_unwatchable(self._work)
+
+    def unseen(self, tree: WorkingTree) -> str:
+        watch = self._watches.of(tree)
+        return UNWATCHED if watch is None else watch.blind
+
+    def stirred(self, tree: WorkingTree) -> bool:
+        watch = self._watches.of(tree)
+        return watch is not None and watch.stirred()
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         with translated(tree.path), Folders(tree.path) as folders:
@@ -144,12 +166,12 @@ class PackedSnapshotStore(PackedTrees):
                             found += [path_of(folder, name) for name in names]
         return tuple(sorted(found, key=os.fsencode))
 
-    def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
+    def capture(self, tree: WorkingTree, observer: Observer, *, at_work: bool = False) -> Capture:
         writer = PackWriter(self._objects)
         watch = self._watches.of(tree)
         try:
             with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
-                looking = self._looking(tree, writer, observer)
+                looking = self._looking(tree, writer, observer, at_work=at_work)
                 top = looking.run(self._now_ns)
                 self.last_look = looking.look
                 if watch is not None and watch.last is not None:
@@ -396,13 +418,16 @@ class PackedSnapshotStore(PackedTrees):
                 with suppress(OSError):  # the capture is valid without it, and the next one tries again
                     join_small_packs(self._objects)
 
-    def _looking(self, tree: WorkingTree, sink: Sink, observer: Observer) -> Looking:
+    def _looking(
+        self, tree: WorkingTree, sink: Sink, observer: Observer, *, at_work: bool = False
+    ) -> Looking:
         self._objects.refresh()
         known, watch = self._cache.recall(tree.cache_key, self._objects), self._watches.of(tree)
         if known.forgotten and watch is not None:
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
         restless = self._restless.get(tree.cache_key, frozenset())
-        return Looking(tree, known.top, watch, Records(sink, observer, restless=restless))
+        records = Records(sink, observer, restless=restless, at_work=at_work)
+        return Looking(tree, known.top, watch, records, self._moments)
 
     def _difference(
         self,

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mulligan.adapters.agents.event_notes import EventNote, EventNotes
+from mulligan.adapters.agents.hook_pause import is_paused
 from mulligan.adapters.homes.home_search import Standing
 from mulligan.config import ServerStart
 from mulligan.domain.agents.agent_event import AgentEvent, EventKind, HookAnswer
@@ -25,12 +27,12 @@ from mulligan.errors import HookPayloadUnusable, MulliganError, ProjectNotFound
 from mulligan.osfiles.folders import make_private_folder
 from mulligan.ports import Unobserved
 from mulligan.wiring.surroundings import index_of, locate
+from mulligan.wiring.system_clock import SystemClock
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
     from mulligan.wiring.surroundings import Surroundings
 
-_PAUSED = "paused"  # in a project home: hooks do nothing as long as the file is there
 _TOLD = "told"  # in the folder of agents: one empty file for everything that was said and is not said again
 _FORGOTTEN = 90 * 86400.0  # seconds after which something may be said again
 
@@ -48,6 +50,8 @@ def answer_hook(around: Surroundings, call: HookCall, stdin: BinaryIO) -> HookRe
     """Record what a hook reports, and return the reply for its agent."""
     kind = call.agent.events.get(call.event or "", EventKind.SESSION_START)
     event: AgentEvent | None = None
+    problem: str | None = None
+    begun = time.monotonic()
     try:
         event = hook_event(around, call, stdin.read(LARGEST + 1))
         if event is None:
@@ -55,8 +59,31 @@ def answer_hook(around: Surroundings, call: HookCall, stdin: BinaryIO) -> HookRe
         kind = event.kind
         answer = _recorded(around, call, event)
     except Exception as exc:  # noqa: BLE001 - whatever it is must not stop the agent
+        problem = _text_of(exc)
         answer = _failed(around, call, event, exc)
+    _leave_note(around, call, event, kind, time.monotonic() - begun, problem)
     return reply_of(call.agent, kind, answer)
+
+
+def _leave_note(
+    around: Surroundings,
+    call: HookCall,
+    event: AgentEvent | None,
+    kind: EventKind,
+    seconds: float,
+    problem: str | None,
+) -> None:
+    """Note that an event arrived, for people who ask whether the hooks work."""
+    note = EventNote(
+        agent=call.agent.name,
+        kind=kind.value,
+        session=event.session if event is not None else "",
+        folder=event.folder if event is not None else str(around.folder),
+        at=SystemClock().now(),
+        took_ms=round(seconds * 1000),
+        problem=problem,
+    )
+    EventNotes(index_of(around).root / "agents").leave(note)
 
 
 def hook_event(around: Surroundings, call: HookCall, payload: bytes) -> AgentEvent | None:
@@ -78,14 +105,19 @@ def is_of_project(home: Path, around: Surroundings, event: AgentEvent) -> bool:
 
 def answer_in(project: Project, around: Surroundings, call: HookCall, event: AgentEvent) -> HookAnswer:
     """Record an event in a project that stays open, and return the answer."""
+    problem: str | None = None
+    begun = time.monotonic()
     try:
-        return _recorded_in(project, event)
+        answer = _recorded_in(project, event)
     except Exception as exc:  # noqa: BLE001 - whatever it is must not stop the agent
-        return _failed(around, call, event, exc)
+        problem = _text_of(exc)
+        answer = _failed(around, call, event, exc)
+    _leave_note(around, call, event, event.kind, time.monotonic() - begun, problem)
+    return answer
 
 
 def _recorded_in(project: Project, event: AgentEvent) -> HookAnswer:
-    return HookAnswer() if (project.home / _PAUSED).exists() else project.agent_event(event)
+    return HookAnswer() if is_paused(project.home) else project.agent_event(event)
 
 
 def _recorded(around: Surroundings, call: HookCall, event: AgentEvent) -> HookAnswer:
@@ -95,7 +127,7 @@ def _recorded(around: Surroundings, call: HookCall, event: AgentEvent) -> HookAn
     except ProjectNotFound:
         if event.kind is not EventKind.SESSION_START or not _first_time(around, f"off {event.folder}"):
             return HookAnswer()
-        return HookAnswer(message="mulligan is not on in this folder; `mulligan init` switches it on")
+        return HookAnswer(message="mulligan is not on in this folder; to switch it on: mulligan init")
     with _closed(opened) as project:
         answer = _recorded_in(project, event)
         if event.kind is not EventKind.SESSION_END and _wants_server(project):
@@ -128,7 +160,7 @@ def _opened(around: Surroundings, call: HookCall, event: AgentEvent) -> Project:
     try:
         return open_project(around, None, Unobserved())
     except ProjectNotFound:
-        from mulligan.wiring.agent_workplace import checkout_around
+        from mulligan.adapters.sandboxes.agent_workplace import checkout_around
 
         top = checkout_around(Path("/"), Path(event.folder)) if call.everywhere else None
         if top is None or top in (Path("/"), Path(around.environ.get("HOME", "/"))):
@@ -137,14 +169,18 @@ def _opened(around: Surroundings, call: HookCall, event: AgentEvent) -> Project:
 
 
 def _failed(around: Surroundings, call: HookCall, event: AgentEvent | None, exc: Exception) -> HookAnswer:
-    text = exc.text if isinstance(exc, MulliganError) else f"{type(exc).__name__}: {exc}"
-    hint = exc.next_step if isinstance(exc, MulliganError) else "see `mulligan doctor`"
+    text = _text_of(exc)
+    hint = exc.next_step if isinstance(exc, MulliganError) else "look at it with: mulligan doctor"
     if call.strict:
         return HookAnswer(block=f"mulligan could not take a checkpoint: {text}; {hint}")
     session = event.session if event is not None else ""
     if not _first_time(around, f"failed {call.agent.name} {session}"):
         return HookAnswer()
     return HookAnswer(message=f"mulligan could not take a checkpoint, and the agent goes on: {text}; {hint}")
+
+
+def _text_of(exc: Exception) -> str:
+    return exc.text if isinstance(exc, MulliganError) else f"{type(exc).__name__}: {exc}"
 
 
 def _first_time(around: Surroundings, words: str) -> bool:
@@ -154,9 +190,10 @@ def _first_time(around: Surroundings, words: str) -> bool:
     with suppress(OSError):
         make_private_folder(folder.parent)
         make_private_folder(folder)
-        for old in folder.iterdir():
-            if old.stat().st_mtime < time.time() - _FORGOTTEN:
-                old.unlink(missing_ok=True)
         file.touch(mode=0o600, exist_ok=False)
+        now = file.stat().st_mtime
+        for old in folder.iterdir():
+            if old.stat().st_mtime < now - _FORGOTTEN:
+                old.unlink(missing_ok=True)
         return True
     return not file.exists()
