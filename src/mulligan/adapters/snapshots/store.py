@@ -378,7 +378,9 @@ class PackedSnapshotStore(PackedTrees):
         with self._leases.exclusive_if_free(Lease.UPKEEP) as free:
             if free:
                 with suppress(OSError):  # the capture is valid without it, and the next one tries again
-                    join_small_packs(self._objects)
+                    joined = join_small_packs(self._objects)
+                    if joined.pack is not None:
+                        self._cache.note_joined(joined.pack.name, [pack.name for pack in joined.sources])
 
     def _watch_of(self, tree: WorkingTree) -> Watch | None:
         watch = self._watches.get(tree.cache_key)

@@ -2,6 +2,7 @@
 
 import stat
 
+from mulligan.adapters.snapshots.capture.full_capture import count_files
 from mulligan.adapters.snapshots.format.signatures import matches
 from mulligan.adapters.snapshots.format.tree_format import EntryKind, decode, facts_of, kind_of
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
@@ -35,6 +36,9 @@ def settled_tree(
         for child in work.children:
             if child.name in folder.children:
                 found[id(child)] = folder.children[child.name]
+    for work in reversed(difference.works):  # children before parents
+        if (folder := found.get(id(work))) is not None:
+            count_files(folder)
     return top
 
 
