@@ -11,6 +11,7 @@ from mulligan.adapters.sandboxes import removal
 from mulligan.application.checkpoints import project_sweep as sweep_service
 from tests.commands.program import STEP_BYTES, answer_of, ask, data_of, project_with_plan, start, store_size
 from tests.support.homes import home_of
+from tests.support.patience import PATIENCE
 
 
 def _forget_level(folder: Path) -> None:
@@ -135,7 +136,7 @@ def _killed_with_a_long_command(folder: Path) -> Path:
     running = start(folder, "plan", "execute", "long.yaml")
     (file,) = _handed_over(folder, 1, running)
     running.kill()
-    running.communicate(timeout=60)
+    running.communicate(timeout=PATIENCE)
     return file
 
 
@@ -247,6 +248,7 @@ def test_what_a_killed_remover_left_of_a_large_sandbox_is_shown_and_removed(
     monkeypatch.setattr(sys, "executable", "/bin/false")
     sandbox = Path(data_of(project, "plan", "status")["sandboxes"][0]["path"])
     data_of(project, "config", "set", "sandbox.pool", "0")
+    data_of(project, "config", "set", "sandbox.cleanup", "on_terminal")
     data_of(project, "plan", "cancel", "latest")
     assert not sandbox.exists()
     trash = [path for path in (home_of(project) / "sandboxes").iterdir() if path.name.startswith(".removed-")]

@@ -12,7 +12,13 @@ from mulligan.errors import TreeChanged
 from mulligan.ports import Unobserved, WorkingTree
 from tests.support.snapshot_world import new_store, take, tree_at
 
-_FILES = {"kept": "kept", "changed": "old", "gone/file": "gone", "folder/inner/file": "old", "other/file": "x"}
+_FILES = {
+    "kept": "kept",
+    "changed": "old",
+    "gone/file": "gone",
+    "folder/inner/file": "old",
+    "other/file": "x",
+}
 
 
 class World:
