@@ -197,6 +197,22 @@ def test_notes_of_joined_packs_begin_again_when_they_are_many(
     }
 
 
+def test_a_restore_of_a_few_files_in_a_large_tree_is_not_written_down(tmp_path: Path) -> None:
+    """To write down all that is known of the tree takes longer than to read those files again."""
+    tree, store = tmp_path / "tree", new_store(tmp_path / "store")
+    for number in range(70 * 32):
+        (tree / f"{number % 50}").mkdir(parents=True, exist_ok=True)
+        (tree / f"{number % 50}" / f"{number}").write_text(f"{number}")
+    snapshot = take(store, tree)
+    (cached,) = (tmp_path / "store").rglob("caches/*")
+    written = cached.stat().st_ino
+    for number in range(65):
+        (tree / f"{number % 50}" / f"{number}").write_text("changed")
+    bring_back(store, snapshot, tree)
+    assert cached.stat().st_ino == written
+    assert take(new_store(tmp_path / "store"), tree) == snapshot
+
+
 def test_folders_that_a_restore_made_are_known_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
