@@ -3,7 +3,7 @@
    A file is copied only where it is what is known of it: its signature is the same before its bytes are read and
    afterwards. Anything else is left to Python, which writes it from the store, so that every rule about it is in one
    place. Contents are shared with the original where the filesystem can do that (FICLONE). Where it cannot, the system
-   copies large files by itself (copy_file_range), and small ones are read and written.
+   copies large files on its own (copy_file_range), and small ones are read and written.
 
    Folders are reached one name at a time and never through a symlink. Several threads copy without the GIL, each
    folder by one of them: two that make names in one folder wait for each other. */
@@ -33,6 +33,7 @@
 #define MOST_THREADS 16
 #define BUFFER (256 * 1024)
 #define LARGE (32 * 1024) /* bytes: smaller files are read and written as fast */
+#define HUGE_FILE (64 * 1024 * 1024) /* bytes: larger ones are left to Python, which can be interrupted */
 #define SIGNATURE 48 /* bytes, as signatures.py packs them */
 #define SECOND_NS 1000000000LL
 #define FARTHEST_SECOND 9223372035LL /* some time in the year 2262: later ones do not fit */
@@ -174,7 +175,7 @@ static int share(Copy *copy, int source, int target)
     return 0;
 }
 
-/* Let the system copy a large file by itself; returns how far it came, negative: -errno of writing. */
+/* Let the system copy a large file on its own; returns how far it came, negative: -errno of writing. */
 static int64_t copy_inside(int source, int target, uint64_t size)
 {
     uint64_t done = 0;
@@ -198,6 +199,8 @@ static int64_t copy_inside(int source, int target, uint64_t size)
 /* Read a file and write what was read; 1: done, 0: it is not as long as is known, negative: -errno of writing. */
 static int copy_bytes(int source, int target, uint64_t size, char *buffer)
 {
+    if (size > HUGE_FILE)
+        return 0;
     int64_t inside = copy_inside(source, target, size);
     if (inside < 0)
         return (int)inside;
