@@ -110,6 +110,7 @@ def publish(context, page: str):
 """
 # Every command at least once, one after the other in one project; those that must fail with their exit code.
 RUNS = """
+hook claude-code
 completion bash
 projects
 projects prune --dry-run

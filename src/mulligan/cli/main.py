@@ -32,6 +32,7 @@ _COMMANDS = {
     **dict.fromkeys(
         ("completion", "doctor", "gc", "help", "init", "projects"), "mulligan.cli.commands.project_commands"
     ),
+    "hook": "mulligan.cli.agents.hook_command",
     **dict.fromkeys(("log", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
     **dict.fromkeys(("forget", "restore"), "mulligan.cli.commands.path_commands"),
     **dict.fromkeys(_WRAPPERS, "mulligan.cli.commands.run_command"),

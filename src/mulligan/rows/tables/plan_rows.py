@@ -125,6 +125,8 @@ OWNED = (
         "outputs",
     ),
     *(
+        "agent_moments",
+        "agent_sessions",
         "intents",
         "events",
         "sandboxes",
