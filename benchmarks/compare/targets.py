@@ -173,6 +173,13 @@ TARGETS: tuple[Target, ...] = (
         at_most=3,
     ),
     Target(
+        work="plan apply of 100 files into a git checkout, 100k files",
+        against="git merge of the same",
+        ours="apply.mulligan@100000",
+        theirs="apply.git merge@100000",
+        at_most=3,
+    ),
+    Target(
         work="listing 10,000 checkpoint groups: linear in what is returned",
         against="listing 1,000",
         ours="history.list 10,000",

@@ -162,12 +162,15 @@ def test_what_a_comparison_reads_is_not_taken_for_stored(tmp_path: Path, tree: P
     assert store.verify([second], quick=False, observer=Watcher()) == {}
 
 
-def test_after_packs_were_joined_one_process_looks_for_all_objects_and_no_other(
-    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("noted", [True, False])
+def test_after_packs_were_joined_one_process_looks_for_all_objects_unless_that_is_noted(
+    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch, *, noted: bool
 ) -> None:
     age(tree)
     take(new_store(tmp_path / "store"), tree)
     history(new_store(tmp_path / "store"), tree, ENOUGH_TO_JOIN + 1)  # joins them, and saves nothing
+    if not noted:
+        (tmp_path / "store" / "joined").write_text("one that is not there\nand what is not a note\n")
     looks: list[Folder] = []
 
     def counting(top: Folder, objects: Objects) -> bool:
@@ -176,9 +179,22 @@ def test_after_packs_were_joined_one_process_looks_for_all_objects_and_no_other(
 
     monkeypatch.setattr(cache, "forget_missing", counting)
     first = take(new_store(tmp_path / "store"), tree)
-    assert len(looks) == 1
+    assert len(looks) == (0 if noted else 1)
     assert take(new_store(tmp_path / "store"), tree) == first
-    assert len(looks) == 1
+    assert len(looks) == (0 if noted else 1)
+
+
+def test_notes_of_joined_packs_begin_again_when_they_are_many(
+    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "_JOINED", 3)
+    store = new_store(tmp_path / "store")
+    history(store, tree, 2 * ENOUGH_TO_JOIN + 2)
+    notes = (tmp_path / "store" / "joined").read_text().splitlines()
+    assert len(notes) <= ENOUGH_TO_JOIN
+    assert {line.split()[1] for line in notes} <= {
+        path.name for path in (tmp_path / "store" / "packs").iterdir()
+    }
 
 
 def test_a_restore_of_a_few_files_in_a_large_tree_is_not_written_down(tmp_path: Path) -> None:
