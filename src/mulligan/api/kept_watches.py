@@ -21,7 +21,7 @@ class KeptWatches(Struct, frozen=True, kw_only=True):
 
     @property
     def count(self) -> int:
-        """How many are open now."""
+        """The number of those that are open now."""
         return self.threads.here.adapters.store.kept_watches
 
     def close(self) -> None:

@@ -109,7 +109,7 @@ class SnapshotStore(StoredTrees, Protocol):
 
     @property
     def keeps_watches(self) -> bool:
-        """Whether watches stay open when their work is done, for the next work on the same tree."""
+        """True where watches stay open when their work is done, for the next work on the same tree."""
         ...
 
     def unwatchable(self) -> str:

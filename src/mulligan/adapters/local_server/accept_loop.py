@@ -16,7 +16,7 @@ Answer = Callable[[list[bytes]], Sequence[bytes]]
 
 
 class AcceptLoop:
-    """A server at work. `uid` is the only user that it answers, besides root."""
+    """A server at work. `uid` and root are the only users that it answers."""
 
     def __init__(self, *, listening: socket.socket, answer: Answer, uid: int) -> None:
         self._listening = listening
@@ -38,7 +38,7 @@ class AcceptLoop:
         return self._clients > 0
 
     def run(self, is_over: Callable[[], bool]) -> None:
-        """Serve until it is over; whoever is connected then gets no answer."""
+        """Serve until it is over; a client that is connected then gets no answer."""
         self._listening.settimeout(_TICK)
         while not is_over():
             try:

@@ -4,8 +4,8 @@
    these words, the current folder, the settings in the environment, and all of stdin; it answers with an exit code
    and what to print. Where there is no server, or anything is in doubt, COMMAND runs with the same input.
 
-   A file in the folder, or in one above it, leads to the project home, and a file there to the socket. Whoever wrote
-   them, the process at the other end of the socket must belong to this user. */
+   A file in the folder, or in one above it, leads to the project home, and a file there to the socket. A stranger may
+   have written them: the process at the other end of the socket must belong to this user. */
 
 #define _GNU_SOURCE
 #include <errno.h>

@@ -40,7 +40,7 @@ class ServerRecord(Struct, frozen=True, kw_only=True):
 
 
 class ServerPlace(Struct, frozen=True, kw_only=True):
-    """Where the server of one project home is."""
+    """The place of the server of one project home."""
 
     home: Path
     environ: Mapping[str, str]

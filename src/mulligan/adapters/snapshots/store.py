@@ -109,7 +109,7 @@ class PackedSnapshotStore(PackedTrees):
 
     @property
     def kept_watches(self) -> int:
-        """How many watches are open that no work uses."""
+        """The number of watches that are open and that no work uses."""
         return self._watches.kept
 
     def close_watches(self) -> None:

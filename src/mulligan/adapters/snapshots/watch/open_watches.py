@@ -27,7 +27,7 @@ class OpenWatches:
 
     @property
     def kept(self) -> int:
-        """How many watches are open that no work uses."""
+        """The number of watches that are open and that no work uses."""
         return len(self._kept)
 
     def of(self, tree: WorkingTree) -> Watch | None:
