@@ -232,3 +232,18 @@ def test_folders_that_a_restore_made_are_known_afterwards(
     monkeypatch.setattr(capture, "make_object", counting)
     assert take(new_store(tmp_path / "store", ahead_ns=10**12), copy) == snapshot
     assert made == [""]  # the one around the tree, which has a single entry
+
+
+def test_what_is_counted_from_the_cache_is_what_is_there(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    for number in range(100):
+        (tree / f"{number % 9}").mkdir(parents=True, exist_ok=True)
+        (tree / f"{number % 9}" / f"{number}").write_text("x" * number)
+    (tree / "1" / "link").symlink_to("anywhere")
+    take(new_store(tmp_path / "store", ahead_ns=10**12), tree)
+    (tree / "2" / "2").write_text("longer by far")
+    (tree / "3" / "3").unlink()
+    known = new_store(tmp_path / "store", ahead_ns=10**12).survey(tree_at(tree), Watcher())
+    counted = new_store(tmp_path / "another", ahead_ns=10**12).survey(tree_at(tree), Watcher())
+    assert known == counted
+    assert (known.files, known.size_bytes) == (100, sum(range(100)) - 5 + 13)

@@ -15,6 +15,7 @@ from mulligan.adapters.snapshots.capture.file_contents import store_bytes
 from mulligan.adapters.snapshots.capture.full_capture import unheld_in
 from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
 from mulligan.adapters.snapshots.format.chunks import pieces
+from mulligan.adapters.snapshots.format.signatures import measured
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, EntryKind
 from mulligan.adapters.snapshots.new_trees.tree_creation import Creation, Source
 from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
@@ -34,7 +35,6 @@ from mulligan.adapters.snapshots.restore.restore_plan import Difference, SparedR
 from mulligan.adapters.snapshots.restore.restorer import Restoring
 from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusions_of, left_out_in
 from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
-from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.memory_maps import Moments
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
@@ -128,16 +128,14 @@ class PackedSnapshotStore(PackedTrees):
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         with translated(tree.path), Folders(tree.path) as folders:
-            scans: list[Scan] = []
-
-            def attempt() -> Folder:
-                scans.append(Scan(folders, exclusions_of(tree), self._now_ns(), Witness()))
-                return scans[-1].run()
-
-            top = until_steady(attempt)
-            files = sum(folder.held - len(folder.children) for folder in top.walk())
+            self._objects.refresh()
+            known = self._cache.recall(tree.cache_key, self._objects).top
+            exclusions = exclusions_of(tree)
+            top = until_steady(lambda: Scan(folders, exclusions, self._now_ns(), Witness(), known).run())
+            counts = [measured(signatures) for signatures in top.all_signatures()]
+        files = sum(count for count, _ in counts)
         observer.progress("files counted", files, files)
-        return Survey(files=files, size_bytes=scans[-1].size_bytes)
+        return Survey(files=files, size_bytes=sum(size for _, size in counts))
 
     def matched(self, tree: WorkingTree) -> tuple[str, ...]:
         exclusions = exclusions_of(tree)
