@@ -12,10 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.sqlite.database_copy import DatabaseCopies
-from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.errors import RestoreFailed, SnapshotDamaged
-from mulligan.ports import Observer
 from tests.support.databases import (
     COMMITTER,
     PLAN,
@@ -104,16 +102,10 @@ def copies(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     honest = DatabaseCopies.copy
 
     def noting(
-        self: DatabaseCopies,
-        files: DatabaseFiles,
-        target: Path,
-        room: Path,
-        observer: Observer,
-        *,
-        at_work: bool = False,
+        self: DatabaseCopies, files: object, target: Path, *others: object, at_work: bool = False
     ) -> None:
         read.append(target)
-        honest(self, files, target, room, observer, at_work=at_work)
+        honest(self, files, target, *others, at_work=at_work)  # pyright: ignore[reportArgumentType] - handed on as it came
 
     monkeypatch.setattr(DatabaseCopies, "copy", noting)
     return read
