@@ -239,7 +239,7 @@ class Project:
         return self._services.queries.handles(ids)
 
     def newest_for(self, act: str) -> PlanId:
-        """Return the newest plan that an act (`apply`, `unapply`, `resume`, `rollback`) makes sense for, or refuse."""
+        """Return the newest plan that an act (`apply`, `resume`, `rollback` and so on) makes sense for, or refuse."""
         return self._services.queries.newest_for(act)
 
     def plans(

@@ -271,7 +271,7 @@ class GitSandboxes(DirectorySandboxes):
         with _time_kept(Path(sandbox.path)):
             changes = self._store.restore(_only(snapshot, 1), _git_directory(sandbox), observer)
             follow_in(Path(sandbox.path) / _GIT, self._context.moves)
-        return _inside(changes)
+        return [each for each in _inside(changes) if not self._has_followed(each)]
 
     def _repository(self, resource: Resource, location: Path) -> Repository:
         super().check(resource, location)
