@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.tools.user_tools.tool_discovery import FileStanding
     from mulligan.api.operations.home_operations import ProjectList, PrunedProjects
     from mulligan.application.apply.apply_preparation import Application, AppliedResource
+    from mulligan.application.bisection.bisect_service import Bisection, FirstBad, Trial
     from mulligan.application.checkpoints.prune_service import Pruning
     from mulligan.application.corrections.correction_result import Appended, Corrected
     from mulligan.application.paths.path_purge import Purge
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from mulligan.wiring.surroundings import Surroundings
 
 __all__ = [
-    "Acceptance", "Appended", "Application", "AppliedResource", "CheckpointView", "Corrected", "EntryView",
-    "Execution", "FileStanding", "FoundHome", "Impact", "Listing", "PathRestore", "PathRestores", "PlanLine",
-    "PlanProgress", "PlanRemoval", "PlanStatus", "ProjectList", "PrunedProjects", "Pruning", "Purge",
-    "RemovedPlan", "RevertedChange", "Rollback", "StepOutput", "StoredPath", "Surroundings", "TreeListing",
-    "Undone", "Word",
+    "Acceptance", "Appended", "Application", "AppliedResource", "Bisection", "CheckpointView", "Corrected",
+    "EntryView", "Execution", "FileStanding", "FirstBad", "FoundHome", "Impact", "Listing", "PathRestore",
+    "PathRestores", "PlanLine", "PlanProgress", "PlanRemoval", "PlanStatus", "ProjectList", "PrunedProjects",
+    "Pruning", "Purge", "RemovedPlan", "RevertedChange", "Rollback", "StepOutput", "StoredPath", "Surroundings",
+    "TreeListing", "Trial", "Undone", "Word",
 ]  # fmt: skip

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from mulligan.rows.database import Database
     from mulligan.rows.transaction import Transaction
 
+_OTHER_ACTS = ("bisect", "diff")  # for which the state of a plan does not matter
+_TO_BISECT = 2  # groups, at least
 _PRINTED = 100  # calls whose output is part of a status, the newest ones
 _OF_PRINTED = ("exit_status", "stdout", "stderr", "stdout_omitted", "stderr_omitted")
 
@@ -119,14 +121,19 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
 
     def newest_for(self, act: str) -> PlanId:
         """Find the newest plan that an act makes sense for; a child plan is never meant."""
-        if act not in SUITABLE and act != "diff":
-            acts = ", ".join(sorted([*SUITABLE, "diff"]))
+        if act not in (*SUITABLE, *_OTHER_ACTS):
+            acts = ", ".join(sorted((*SUITABLE, *_OTHER_ACTS)))
             raise UsageWrong(
                 reason=f"{act!r} is not an act that has a newest plan", hint=f"name one of: {acts}"
             )
         with self.database.reading() as db:
             if act == "diff":
                 return db.plans.newest_that_changed() or db.plans.resolve("latest").plan_id
+            if act == "bisect":
+                found = db.plans.newest_with_groups(_TO_BISECT)
+                if found is None:
+                    raise _none_suits(db, act)
+                return found
             found = db.plans.newest_in(SUITABLE[act], idle=False) if act == "apply" else None
             if found is None:
                 found = (
