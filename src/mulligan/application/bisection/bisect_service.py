@@ -122,7 +122,7 @@ class BisectService(Struct, kw_only=True, frozen=True, eq=False):
             groups = _between(db, plan, wish)
         distinct = _distinct(groups)
         search = _Search(self.clock, plan, wish, distinct, following)
-        with self.copies.of(plan, distinct[0].group_id, observer) as copy:
+        with self.copies.of(plan, distinct[0], observer) as copy:
             found = search.run(copy)
             messages = tuple(copy.messages)
         places = candidates(found)
@@ -223,7 +223,10 @@ class _Search:
         should = "passes" if wanted is Verdict.PASSED else "fails"
         groups = NextStep("checkpoints.list", plan=self._plan.handle)
         again = NextStep("again", **{end: ...})
-        hint = Advice(f"name a group at which it {should} with ", again, "; ", groups, " lists them")
+        hint = Advice(
+            *(f"name a checkpoint at which it {should} with ", again, "; ", groups, " lists them"),
+            "; with `-v` you see what it prints",
+        )
         return BisectionEndsWrong(
             result=trial.result.value,
             checkpoint=group.group_id,

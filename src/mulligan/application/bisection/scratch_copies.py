@@ -60,23 +60,23 @@ class ScratchCopies(Struct, kw_only=True, frozen=True, eq=False):
     ids: Ids
 
     @contextmanager
-    def of(self, plan: Plan, first: GroupId, observer: Observer) -> Generator["ScratchCopy"]:
+    def of(self, plan: Plan, first: CheckpointGroup, observer: Observer) -> Generator["ScratchCopy"]:
         """Make a copy of all resources of a plan that holds its group `first`, and remove it at the end."""
         settings = self.settings.for_plan(plan.definition.config)
         self.rules.check(settings, ())
         self.appearances.check(settings)
         with self.trials.room() as room, ExitStack() as stack:
-            parts = self._parts(plan, PlanId(str(room.relative_to(self.sandbox_home))), settings)
+            parts = self._parts(plan, PlanId(str(room.relative_to(self.sandbox_home))), settings, first)
             copy = ScratchCopy(self, plan, parts, settings, observer)
             stack.callback(copy.remove)
-            copy.make(first)
+            copy.make(first.group_id)
             for part in parts:
                 watch = self.kinds.of(part.filled).watch(part.filled, others_at_work=False)
                 stack.enter_context(watch)
             stack.callback(self.toolbox.forget_processes)
             yield copy
 
-    def _parts(self, plan: Plan, room: PlanId, settings: Settings) -> list["Part"]:
+    def _parts(self, plan: Plan, room: PlanId, settings: Settings, group: CheckpointGroup) -> list["Part"]:
         """Return the copies to be made, in the plan's order, with what is known of the sandboxes that they copy."""
         with self.database.reading() as db:
             known = {change.real.resource: change.real for change in db.real_changes.list(plan.plan_id)}
@@ -85,7 +85,10 @@ class ScratchCopies(Struct, kw_only=True, frozen=True, eq=False):
         for resource in sorted(plan.definition.resources, key=lambda r: r.type.traits.is_file):
             paths[resource.name] = self._path(plan, room, resource, paths)
         return [
-            self._part(plan, room, resource, paths[resource.name], known.get(resource.name), settings)
+            _part(
+                self._copied(plan, room, resource, paths[resource.name], known.get(resource.name), settings),
+                Path(group.checkpoint_of(resource.name).filesystem_path),
+            )
             for resource in plan.definition.resources
         ]
 
@@ -96,7 +99,7 @@ class ScratchCopies(Struct, kw_only=True, frozen=True, eq=False):
         path = self.sandbox_home / room / folder_name(resource.name)
         return str(path / posixpath.basename(resource.location) if resource.type.traits.is_file else path)
 
-    def _part(
+    def _copied(
         self,
         plan: Plan,
         room: PlanId,
@@ -104,37 +107,22 @@ class ScratchCopies(Struct, kw_only=True, frozen=True, eq=False):
         path: str,
         known: Sandbox | None,
         settings: Settings,
-    ) -> "Part":
+    ) -> Sandbox:
         """Return one copy; of a sandbox that no row has any longer, what the plan's file and settings say."""
-        is_folder = resource.type.traits.is_folder
-        copied = Sandbox(
+        patterns = settings.exclude if resource.type.traits.is_folder else ()
+        return Sandbox(
             plan_id=room,
             resource=resource.name,
             type=resource.type,
             strategy=resource.type.traits.copying,
-            location=known.location if known else str(self.project / resource.location),
+            location=str(self.project / resource.location),
             path=path,
             base=Snapshot(()),
-            excluded=known.excluded
-            if known
-            else tuple(sorted(left_out(resource, plan.definition.resources))),
+            excluded=known.excluded if known else (*sorted(left_out(resource, plan.definition.resources)),),
             branch=None,
             git_dir=None,
-            patterns=known.patterns if known else settings.exclude if is_folder else (),
+            patterns=known.patterns if known else patterns,
         )
-        in_place = known is not None and known.strategy is Strategy.IN_PLACE
-        source = Path(known.path if known else copied.location)
-        if not (in_place and resource.type.traits.has_commits):
-            return Part(shown=copied, filled=copied, source=source, files_only=False)
-        # Its groups hold the files, and a position in the user's own git directory.
-        marked = resource.type.traits.marked_by
-        files = replace(
-            copied,
-            type=ResourceType.FS_DIRECTORY,
-            strategy=Strategy.FILESYSTEM_COPY,
-            excluded=(*copied.excluded, marked),
-        )
-        return Part(shown=copied, filled=files, source=source, files_only=True)
 
 
 class Part(Struct, frozen=True, kw_only=True):
@@ -232,3 +220,20 @@ class ScratchCopy:
 def _held(part: Part, group: CheckpointGroup) -> Snapshot:
     snapshot = group.snapshot_of(part.filled.resource)
     return Snapshot(snapshot.roots[:1]) if part.files_only else snapshot
+
+
+def _part(copied: Sandbox, place: Path) -> Part:
+    """Return how a copy is filled of groups that were taken at that place."""
+    in_place = place == Path(copied.location).resolve()
+    source = place if place.is_dir() else Path(copied.location)
+    marked = copied.type.traits.marked_by
+    if not in_place or marked is None:
+        return Part(shown=copied, filled=copied, source=source, files_only=False)
+    # Groups in place hold the files, and a position in the user's own git directory.
+    files = replace(
+        copied,
+        type=ResourceType.FS_DIRECTORY,
+        strategy=Strategy.FILESYSTEM_COPY,
+        excluded=(*copied.excluded, marked),
+    )
+    return Part(shown=copied, filled=files, source=source, files_only=True)
