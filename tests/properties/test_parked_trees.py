@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mulligan.adapters.sandboxes import parked_trees
 from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
 from mulligan.adapters.sandboxes.private_sandbox import Workplace
 from mulligan.adapters.snapshots.capture import tree_reader
@@ -262,6 +263,14 @@ def test_only_as_many_are_kept_as_the_setting_says(tmp_path: Path) -> None:
     assert copies.place.parked.clear()
     assert copies.parked() == []
     assert not copies.place.parked.clear()
+
+
+def test_none_is_kept_where_the_disk_is_nearly_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parked_trees, "_FREE", 1)  # the whole disk is to stay free
+    copies = Copies(tmp_path)
+    fill(copies.real)
+    copies.kind.park(copies.make(PLANS[0]))
+    assert copies.parked() == []
 
 
 def test_excluded_files_of_the_earlier_plan_are_gone(tmp_path: Path) -> None:
