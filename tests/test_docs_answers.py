@@ -136,6 +136,8 @@ plan resume upgrade-api
 plan resume upgrade-api                                     # 3
 plan tree --show-superseded
 plan diff
+bisect upgrade-api -- grep -q v1 api.txt
+bisect upgrade-api -- false                                 # 3
 plan correct --mode revert --guidance "as it is" {decision}   # 3
 plan correct --mode append --guidance more {decision}       # 3
 plan correct --mode append --guidance more --dry-run {decision}

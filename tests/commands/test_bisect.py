@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import sqlite3
@@ -20,7 +19,8 @@ from tests.commands.timelines import kind_of, plain_folder, use_own_git
 from tests.hostile.program import say
 from tests.support.git_world import run_git
 from tests.support.homes import home_of
-from tests.support.trees import tree_of
+from tests.support.patience import PATIENCE, wait_until
+from tests.support.snapshot_world import picture
 
 PLAN = """
 name: many
@@ -76,10 +76,10 @@ def test_the_first_that_fails_comes_with_its_step_call_decision_and_change(folde
 def test_nothing_else_is_touched(folder: Path) -> None:
     (sandbox,) = data_of(folder, "status", "many")["sandboxes"]
     (folder / "mine").write_text("mine")
-    before = rows_of(folder), tree_of(folder), tree_of(Path(sandbox["path"]))
+    before = rows_of(folder), picture(folder), picture(Path(sandbox["path"]))
     writing = ("sh", "-c", "rm -rf *; echo > more; mkdir -m 0 closed; exit 1")
     found_in(folder, command=("sh", "-c", f"! grep -q BROKEN a.txt || {{ {writing[2]}; }}"))
-    assert (rows_of(folder), tree_of(folder), tree_of(Path(sandbox["path"]))) == before
+    assert (rows_of(folder), picture(folder), picture(Path(sandbox["path"]))) == before
     assert list((home_of(folder) / "sandboxes" / ".trials").iterdir()) == []
 
 
@@ -184,11 +184,11 @@ def test_plans_in_place_are_searched_in_copies(folder: Path) -> None:
         PLAN.replace("name: many", "name: real\nconfig: {sandbox.strategy: in_place}")
     )
     data_of(folder, "plan", "execute", "q.yaml")
-    before = tree_of(folder)
+    before = picture(folder)
     git = "git log --oneline | grep -q first && git diff > d; ! grep -q BROKEN a.txt"
     found = found_in(folder, command=("sh", "-c", git))
     assert (found["handle"], found["first_bad"]["step"]) == ("real", "breaks")
-    assert tree_of(folder) == before
+    assert picture(folder) == before
 
 
 def test_checkouts_have_their_git_directory_of_then(folder: Path) -> None:
@@ -224,7 +224,8 @@ steps:
 """
     )
     data_of(folder, "plan", "execute", "p.yaml")
-    program = "import sqlite3, sys; sys.exit(sqlite3.connect('d.db').execute('select count(*) from t').fetchone()[0] > 1)"
+    count = "sqlite3.connect('d.db').execute('select count(*) from t').fetchone()[0]"
+    program = f"import sqlite3, sys; sys.exit({count} > 1)"
     found = found_in(folder, command=(sys.executable, "-c", program))
     assert found["first_bad"]["step"] == "step-3"
 
@@ -250,7 +251,7 @@ def test_people_see_each_trial_and_then_the_change(folder: Path) -> None:
     assert "passed" in lines[0]
     assert "failed (1)" in lines[1]
     shown = said.stdout.decode()
-    assert "many@6 is the first that fails: your label 'broken'" in shown
+    assert "many@7 is the first that fails: your label 'broken'" in shown
     assert "step: breaks\n" in shown
     assert "after the decision many/d1: Which? this\n" in shown
     assert "2 files differ: 2 lines inserted, 0 deleted\n" in shown
@@ -326,14 +327,9 @@ def test_an_interrupted_one_leaves_nothing(folder: Path) -> None:
     waiting = folder.parent / "waiting"
     command = [sys.executable, "-m", "mulligan", "bisect", "-c", f"sandbox.writable={folder.parent}"]
     process = subprocess.Popen(
-        [*command, "-c", "sandbox.isolate=off", "--", "sh", "-c", f"touch {waiting}; sleep 60"],
-        cwd=folder,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        [*command, "-c", "sandbox.isolate=off", "--", "sh", "-c", f"touch {waiting}; sleep 60"], cwd=folder
     )
-    while not waiting.exists():
-        assert process.poll() is None, process.communicate()
-        os.sched_yield()
+    wait_until(lambda: waiting.exists() or process.poll() is not None, "the command to run")
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == 130
+    assert process.wait(timeout=PATIENCE) == 130
     assert list((home_of(folder) / "sandboxes" / ".trials").iterdir()) == []

@@ -222,7 +222,7 @@ class _Search:
         end = "good" if wanted is Verdict.PASSED else "bad"
         should = "passes" if wanted is Verdict.PASSED else "fails"
         groups = NextStep("checkpoints.list", plan=self._plan.handle)
-        again = NextStep("again", **{end: ...})
+        again = NextStep("again", good=...) if wanted is Verdict.PASSED else NextStep("again", bad=...)
         hint = Advice(
             *(f"name a checkpoint at which it {should} with ", again, "; ", groups, " lists them"),
             "; with `-v` you see what it prints",

@@ -25,12 +25,13 @@ from mulligan.domain.plans.tool import ToolResult
 from mulligan.domain.resources.appearance import Appearance
 from mulligan.domain.resources.bounds import Bounds
 from mulligan.domain.resources.placement import folder_name, left_out, outer_of, path_inside
-from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.resources.resource import Resource, Sandbox, type_of_folder
 from mulligan.domain.text.ids import CallId, GroupId, PlanId
 from mulligan.domain.trees.real_change import Snapshots
 from mulligan.ports import (
     Ids,
     Observer,
+    PlanFolders,
     SandboxKinds,
     SnapshotStore,
     StepHost,
@@ -53,6 +54,7 @@ class ScratchCopies(Struct, kw_only=True, frozen=True, eq=False):
     kinds: SandboxKinds
     manager: CheckpointManager
     trials: TrialRooms
+    scratch: PlanFolders
     rules: ConfinementService
     appearances: AppearanceService
     settings: SettingsSource
@@ -213,6 +215,8 @@ class ScratchCopy:
 
     def remove(self) -> None:
         """Park or remove the copies; files inside of others go with those."""
+        for folder in self._copies.scratch.list(self._parts[0].filled.plan_id):  # a TMPDIR of its own
+            self._copies.scratch.remove(folder)
         for part in self._parts:
             self._copies.kinds.of(part.filled).park(part.filled)
 
@@ -230,10 +234,11 @@ def _part(copied: Sandbox, place: Path) -> Part:
     if not in_place or marked is None:
         return Part(shown=copied, filled=copied, source=source, files_only=False)
     # Groups in place hold the files, and a position in the user's own git directory.
+    plain = type_of_folder(lambda _name: False)
     files = replace(
         copied,
-        type=ResourceType.FS_DIRECTORY,
-        strategy=Strategy.FILESYSTEM_COPY,
+        type=plain,
+        strategy=plain.traits.copying,
         excluded=(*copied.excluded, marked),
     )
     return Part(shown=copied, filled=files, source=source, files_only=True)

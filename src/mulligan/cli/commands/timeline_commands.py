@@ -104,7 +104,11 @@ def redo(invocation: Invocation, number: int | None, yes: bool, dry_run: bool, o
 
 
 @command(
-    group, "bisect", example="mulligan bisect -- make test", codes=(0, 1, 2, 3, 130), cls=CommandAfterPlan
+    group,
+    "bisect",
+    example="mulligan bisect upgrade-api -- grep -q v1 api.txt",
+    codes=(0, 1, 2, 3, 130),
+    cls=CommandAfterPlan,
 )
 @click.argument("plan", required=False, metavar="[PLAN]")
 @click.option("--good", metavar="CP", help="A checkpoint at which COMMAND passes; the first unless given.")
