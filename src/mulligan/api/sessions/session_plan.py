@@ -23,7 +23,7 @@ _ORIGIN = "session"
 
 
 class SessionWish(Struct, frozen=True, kw_only=True):
-    """The arguments of a new session, as its caller gives them."""
+    """The arguments of a new session, as its caller names them."""
 
     resources: Mapping[str, Resource] | None
     description: str

@@ -83,7 +83,7 @@ class Bisection(Struct, frozen=True, kw_only=True):
     groups: int  # between the two, both included
     trials: tuple[Trial, ...]
     first_bad: FirstBad | None  # None: skipped ones hide it
-    candidates: tuple[int, ...]  # of which one is the first that fails
+    candidates: tuple[int, ...]  # one of them is the first that fails
     skipped: tuple[int, ...]
     messages: tuple[str, ...]
     error: MulliganError | None = None

@@ -11,7 +11,7 @@ from mulligan.rows.transaction import Transaction
 
 
 class Culprit(Struct, frozen=True, kw_only=True):
-    """What led from one group to the next."""
+    """The cause of the difference between two groups."""
 
     step: str | None  # None: nothing that ran, such as an edit by hand
     tool_call: JsonObject | None
@@ -19,7 +19,7 @@ class Culprit(Struct, frozen=True, kw_only=True):
 
 
 def culprit_of(db: Transaction, plan: Plan, before: CheckpointGroup, after: CheckpointGroup) -> Culprit:
-    """Find what happened between two groups of one line of history, of which `after` follows `before`."""
+    """Find what happened between two groups of one line of history; `after` follows `before`."""
     segments = live_segments(db.history.lines(plan.plan_id), after.line, after.seq)
     at_work = [
         call

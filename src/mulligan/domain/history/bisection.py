@@ -37,7 +37,7 @@ def next_place(found: Sequence[Verdict | None]) -> int | None:
 
 
 def candidates(found: Sequence[Verdict | None]) -> range:
-    """Return the places of which one is the first that fails; a single one where none before it was skipped."""
+    """Return the places that may be the first that fails; a single one where none before it was skipped."""
     passed, failed = _bounds(found)
     return range(passed + 1, failed + 1)
 

@@ -60,7 +60,7 @@ def free_handle(name: str, parent: str | None, taken: Container[str]) -> str:
 
 
 class HandleSupply:
-    """Gives out handles in turn, each once; many plans of one name cost as much as that many names."""
+    """A supply of handles, each taken once; many plans of one name cost as much as that many names."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()

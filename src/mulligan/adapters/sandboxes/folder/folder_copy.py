@@ -50,7 +50,7 @@ class DirectorySandboxes(Private):
         return sandbox
 
     def fill(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
-        self._fill(sandbox, snapshot, observer)
+        self._fill(sandbox, snapshot, real_tree_of(sandbox), observer)
 
     def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
         # Where a step is over when all its processes are, nothing keeps a file of the sandbox mapped from one

@@ -127,7 +127,7 @@ class GitSandboxes(DirectorySandboxes):
         return sandbox
 
     def fill(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
-        self._fill(sandbox, _only(snapshot, 0), observer)
+        self._fill(sandbox, _only(snapshot, 0), real_tree_of(sandbox, _GIT), observer)
         self._restore_git_directory(sandbox, snapshot, observer)
 
     def give_git_directory(self, sandbox: Sandbox) -> None:
