@@ -151,6 +151,23 @@ def test_the_newest_plan_for_an_unknown_act_is_refused(folder: Path) -> None:
         mulligan.open(folder).newest_for("frobnicate")
 
 
+def test_settings_that_an_import_drops_are_set_again_by_the_commands_that_it_names(folder: Path) -> None:
+    data_of(folder, "init")
+    wanted = data_of(folder, "config", "set", "--add", "sandbox.writable", str(folder.parent / "a,b"))[
+        "value"
+    ]
+    data_of(folder, "config", "set", "sandbox.isolate", "off")
+    data_of(folder, "project", "export", "saved")
+    (folder.parent / "other").mkdir()
+    answer = ask(folder, "project", "import", "saved", "../other")
+    again = [command for note in answer["messages"] for command in commands_in(note)]
+    assert len(again) == 2
+    for command in again:
+        data_of(folder, *command)
+    assert data_of(folder.parent / "other", "config", "get", "sandbox.writable")["value"] == wanted
+    assert data_of(folder.parent / "other", "config", "get", "sandbox.isolate")["value"] == "off"
+
+
 # --- conflicts and questions -------------------------------------------------------------------------------
 
 
