@@ -168,6 +168,17 @@ def test_settings_that_an_import_drops_are_set_again_by_the_commands_that_it_nam
     assert data_of(folder.parent / "other", "config", "get", "sandbox.isolate")["value"] == "off"
 
 
+def test_the_timeline_marks_what_was_taken_and_then_undone(folder: Path) -> None:
+    ask(folder, "run", "--name", "f", "--", "sh", "-c", "echo b >> a.txt; exit 3")
+    assert "failed" in shown(folder, "log")
+    data_of(folder, "accept", "f")
+    assert "taken" in shown(folder, "log")
+    data_of(folder, "undo", "--yes")
+    assert "undone, can be redone" in shown(folder, "log")
+    data_of(folder, "redo", "--yes")
+    assert "taken" in shown(folder, "log")
+
+
 # --- conflicts and questions -------------------------------------------------------------------------------
 
 
