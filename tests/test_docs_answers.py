@@ -110,6 +110,7 @@ def publish(context, page: str):
 """
 # Every command at least once, one after the other in one project; those that must fail with their exit code.
 RUNS = """
+hook claude-code
 completion bash
 projects
 projects prune --dry-run
@@ -137,6 +138,7 @@ plan resume upgrade-api                                     # 3
 plan tree --show-superseded
 plan diff
 bisect upgrade-api -- grep -q v1 api.txt
+bisect upgrade-api --bad draft -- test ! -e VERSION
 bisect upgrade-api -- false                                 # 3
 plan correct --mode revert --guidance "as it is" {decision}   # 3
 plan correct --mode append --guidance more {decision}       # 3

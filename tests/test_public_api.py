@@ -90,6 +90,7 @@ SIGNATURES = {
 
 # Where a command is reached whose words are no path to its method.
 ELSEWHERE = {
+    "hook": "Project.agent_event",
     "init": "init",
     "projects": "projects",
     "project export": "Project.export",

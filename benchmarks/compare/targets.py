@@ -92,6 +92,13 @@ TARGETS: tuple[Target, ...] = (
         theirs="git.restore@100000",
         faster=20,
     ),
+    Target(
+        work="rollback of 15 changed paths inside a session, 100k files",
+        against="git read-tree -u --reset, git clean",
+        ours="session-rollback.mulligan@100000",
+        theirs="session-rollback.git@100000",
+        faster=20,
+    ),
     *(
         Target(
             work=f"disk after 50 checkpoints of 5 small changes, {files:,} files",

@@ -33,6 +33,7 @@ _COMMANDS = {
         ("completion", "doctor", "gc", "help", "init", "projects"), "mulligan.cli.commands.project_commands"
     ),
     **dict.fromkeys(("bisect", "log", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
+    "hook": "mulligan.cli.agents.hook_command",
     **dict.fromkeys(("forget", "restore"), "mulligan.cli.commands.path_commands"),
     **dict.fromkeys(_WRAPPERS, "mulligan.cli.commands.run_command"),
 }

@@ -99,6 +99,14 @@ def _canonical_patterns(patterns: Sequence[str]) -> list[str]:
     return list(patterns)  # as they are: the last one that fits a path decides
 
 
+def _canonical_globs(patterns: Sequence[str]) -> list[str]:
+    for pattern in patterns:
+        parts = pattern.split("/")
+        if not pattern.strip() or "\0" in pattern or pattern.startswith("/") or ".." in parts:
+            raise Unfit(f"{shown(pattern)} is not a pattern of files below the folder")
+    return list(dict.fromkeys(patterns))
+
+
 AUTO_CREATE_ON = "sandbox.checkpoint.auto-create-on"
 MAX_CHECKPOINTS = "sandbox.checkpoint.max-checkpoints-per-plan"
 _CACHES = [
@@ -180,6 +188,13 @@ SETTINGS: tuple[Setting, ...] = (
         type=list_of("absolute paths, or such that begin with ~/", ":", _canonical_paths),
         default=cast("Json", _CACHES),
         meaning="what tools may write in addition to sandboxes and temporary folders",
+    ),
+    Setting(
+        key="agent.databases",
+        type=list_of("patterns relative to the folder, such as *.db", ",", _canonical_globs),
+        default=[],
+        meaning="SQLite files that sessions of coding agents hold as databases, by pattern, such as **/*.db",
+        in_plan_files=False,
     ),
     Setting(
         key="apply.commit",

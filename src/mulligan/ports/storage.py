@@ -107,6 +107,9 @@ class SnapshotStore(StoredTrees, Protocol):
         processes that nobody ends may be writing: what they have mapped to write is read every time.
         """
 
+    def at_once(self) -> AbstractContextManager[None]:
+        """Let all looks of this thread meanwhile be of one moment: what others have mapped to write is asked once."""
+
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         """Count what a capture would hold."""
 

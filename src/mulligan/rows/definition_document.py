@@ -26,6 +26,7 @@ def definition_to_text(definition: PlanDefinition) -> str:
     return json_text(
         {
             **{mark: True for mark in marks if getattr(definition, mark)},
+            **({"agent": definition.agent} if definition.agent else {}),
             "name": definition.name,
             "description": definition.description,
             "resources": [_resource(r) for r in definition.resources],
@@ -56,6 +57,7 @@ def definition_from_text(text: str) -> PlanDefinition:
         steps=tuple(_read_step(s) for s in document["steps"]),
         command=document.get("command", False),
         session=document.get("session", False),
+        agent=document.get("agent", ""),
     )
 
 

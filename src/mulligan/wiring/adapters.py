@@ -115,6 +115,17 @@ class Adapters:
             create=False,
         )
 
+    @cached_property
+    def agent_locks(self) -> FilePlanLocks:
+        """The lock that events of coding agents hold, one at a time."""
+        return FilePlanLocks(folder=self.home / "agents", clock=self.clock, stop=None)
+
+    def agent_resources(self, folder: str) -> tuple[Resource, ...]:
+        """Return what a session of an agent in that folder works on in place."""
+        from mulligan.adapters.sandboxes.agent_workplace import resources_in
+
+        return resources_in(self.project, Path(folder), self.settings.of_project().agent_databases)
+
     def shown_settings(self) -> list[Entry]:
         """Every setting of the project; the database's address is shown as it is used."""
         url = f"{SQLITE}{self.home / 'mulligan.db'}"

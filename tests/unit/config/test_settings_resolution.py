@@ -72,6 +72,7 @@ def test_the_registry_is_the_documented_one() -> None:
         "sandbox.at": "MULLIGAN_SANDBOX_AT",
         "sandbox.isolate": "MULLIGAN_SANDBOX_ISOLATE",
         "sandbox.writable": "MULLIGAN_SANDBOX_WRITABLE",
+        "agent.databases": "MULLIGAN_AGENT_DATABASES",
         "apply.commit": "MULLIGAN_APPLY_COMMIT",
         "core.database.url": "MULLIGAN_CORE_DATABASE_URL",
         "core.disk-limit": "MULLIGAN_CORE_DISK_LIMIT",
@@ -80,7 +81,14 @@ def test_the_registry_is_the_documented_one() -> None:
         "plan.max-parallel": "MULLIGAN_PLAN_MAX_PARALLEL",
     }
     assert {s.key for s in SETTINGS if not s.in_plan_files} == {
-        *("sandbox.pool", "core.database.url", "core.disk-limit", "core.format", "core.pager")
+        *(
+            "agent.databases",
+            "sandbox.pool",
+            "core.database.url",
+            "core.disk-limit",
+            "core.format",
+            "core.pager",
+        )
     }
     assert all(s.meaning for s in SETTINGS)
 
@@ -101,6 +109,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
                     "sandbox.at": "own-path",
                     "sandbox.isolate": "required",
                     "sandbox.writable": "/srv:~/go",
+                    "agent.databases": "*.db,data/**/*.sqlite3",
                     "apply.commit": "no",
                     "core.database.url": "sqlite:////srv/m.db",
                     "core.disk-limit": "20GB",
@@ -122,6 +131,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
     assert settings.disk_limit == 20_000_000_000
     assert settings.isolate is Isolation.REQUIRED
     assert settings.writable == ("/srv", "~/go")
+    assert settings.agent_databases == ("*.db", "data/**/*.sqlite3")
     assert settings.apply_commit is False
     assert settings.pager == "less -S"
     assert settings.database_url == "sqlite:////srv/m.db"

@@ -181,6 +181,22 @@ def test_after_packs_were_joined_one_process_looks_for_all_objects_and_no_other(
     assert len(looks) == 1
 
 
+def test_a_restore_of_a_few_files_in_a_large_tree_is_not_written_down(tmp_path: Path) -> None:
+    """To write down all that is known of the tree takes longer than to read those files again."""
+    tree, store = tmp_path / "tree", new_store(tmp_path / "store")
+    for number in range(70 * 32):
+        (tree / f"{number % 50}").mkdir(parents=True, exist_ok=True)
+        (tree / f"{number % 50}" / f"{number}").write_text(f"{number}")
+    snapshot = take(store, tree)
+    (cached,) = (tmp_path / "store").rglob("caches/*")
+    written = cached.stat().st_ino
+    for number in range(65):
+        (tree / f"{number % 50}" / f"{number}").write_text("changed")
+    bring_back(store, snapshot, tree)
+    assert cached.stat().st_ino == written
+    assert take(new_store(tmp_path / "store"), tree) == snapshot
+
+
 def test_folders_that_a_restore_made_are_known_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

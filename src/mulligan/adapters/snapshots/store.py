@@ -3,7 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from mulligan.adapters.snapshots.restore.restorer import Restoring
 from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusions_of, left_out_in
 from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
 from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.adapters.snapshots.scan.memory_maps import Moments
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
 from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, OTHER_NAME, Look, Watch
@@ -79,6 +80,7 @@ class PackedSnapshotStore(PackedTrees):
         self._restless: dict[str, frozenset[str]] = {}  # by cache key: files that did not hold still
         self._watches: dict[str, Watch] = {}  # by the cache key of the tree
         self._open_watches: list[Watch] = []  # also those that another one of their tree replaces for a while
+        self._moments = Moments()
         # How the last capture, comparison or restore read its tree: all of it, or what changed.
         self.last_look = Look(watched=False, reason=UNWATCHED)
 
@@ -97,6 +99,9 @@ class PackedSnapshotStore(PackedTrees):
                 self._watches[tree.cache_key] = outer
             with suppress(OSError):  # a hint for the next process: no reason to fail after all was done
                 self._cache.flush(tree.cache_key)
+
+    def at_once(self) -> AbstractContextManager[None]:
+        return self._moments.at_once()
 
     def distrust_watches(self) -> None:
         """Scan each watched tree at its next look: a file may have been written under a name that nobody watches."""
@@ -392,7 +397,7 @@ class PackedSnapshotStore(PackedTrees):
         if known.forgotten and watch is not None:
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
         restless = self._restless.get(tree.cache_key, frozenset())
-        return Looking(tree, known.top, watch, Records(sink, observer, restless=restless))
+        return Looking(tree, known.top, watch, Records(sink, observer, restless=restless), self._moments)
 
     def _difference(
         self,

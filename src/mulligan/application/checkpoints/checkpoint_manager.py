@@ -2,7 +2,7 @@
 
 import posixpath
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TypeAlias
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -42,13 +42,18 @@ class CheckpointManager:
                 watches.enter_context(kind.watch(sandbox, others_at_work=run.others_at_work))
             yield
 
+    def at_once(self) -> AbstractContextManager[None]:
+        """Let captures, comparisons and restores meanwhile be those of one moment."""
+        return self._store.at_once()
+
     def capture(self, run: Run) -> tuple[Capture, ...]:
         """Store every sandbox durably, in the plan's order; read only those that may have changed."""
         if (still := self._still.get(run)) is not None:
             return still
         self.require(run.sandboxes)
         sandboxes = one_by_one(run.sandboxes, "sandboxes captured", run.observer)
-        captures = tuple(self._kinds.of(s).capture(s, run.observer) for s in sandboxes)
+        with self.at_once():
+            captures = tuple(self._kinds.of(s).capture(s, run.observer) for s in sandboxes)
         if not (run.others_at_work or run in self._busy):
             self._still[run] = captures
         return captures

@@ -95,6 +95,10 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
 
     def go_back(self, run: Run, word: str, turn: Turn = NEW_ACT) -> Rollback:
         """Do the same for a plan that is claimed and watched, as a step of the timeline's own."""
+        with self.manager.at_once():
+            return self._go_back(run, word, turn)
+
+    def _go_back(self, run: Run, word: str, turn: Turn) -> Rollback:
         target = self._target(run, word)
         self.manager.compare(run, target)  # finds damage in any resource before the first one changes
         undoing = self.undos.plan(run, target)

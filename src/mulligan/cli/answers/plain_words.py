@@ -55,6 +55,7 @@ MOMENTS = {
     CheckpointType.PRE_APPLY: "the real resources before the apply",
     CheckpointType.PRE_RESTORE: "before paths were restored",
     CheckpointType.POST_RESTORE: "after paths were restored",
+    CheckpointType.FOUND: "changes found",
     CheckpointType.POST_UNDO: "after an undo or redo",
 }
 _PAIR = rf"\b({'|'.join(Phase)})/({'|'.join(State)})\b"

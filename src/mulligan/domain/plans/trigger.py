@@ -25,6 +25,9 @@ class CheckpointType(StrEnum):
     PRE_APPLY = "pre_apply"
     PRE_RESTORE = "pre_restore"
     POST_RESTORE = "post_restore"  # of real resources alone: what an undo of the restore starts from
+    FOUND = (
+        "found"  # at an event of an agent: what changed outside of its calls, or after one that was cut off
+    )
     POST_UNDO = "post_undo"  # in place: the folder after an undo or redo, with what others changed since
 
     _value_: str

@@ -130,6 +130,8 @@ OWNED = (
         "outputs",
     ),
     *(
+        "agent_moments",
+        "agent_sessions",
         "intents",
         "events",
         "sandboxes",

@@ -11,7 +11,7 @@ from mulligan.adapters.snapshots.format.signatures import inode_and_links
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME
 from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
 from mulligan.adapters.snapshots.scan.found_folder import Folder
-from mulligan.adapters.snapshots.scan.memory_maps import Maps, shared_writable_maps
+from mulligan.adapters.snapshots.scan.memory_maps import Maps, Moments
 from mulligan.adapters.snapshots.scan.scan import Witness
 from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, Look, Watch
 from mulligan.ports import WorkingTree
@@ -27,6 +27,7 @@ class Looking(Struct, eq=False):
     known: Folder | None
     watch: Watch | None
     records: Records
+    moments: Moments  # which know what other processes have mapped
     inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
     look: Look = Look(watched=False, reason=UNWATCHED)
     touched: Collection[Folder] = ()  # folders whose objects were made
@@ -36,7 +37,7 @@ class Looking(Struct, eq=False):
         watch = self.watch
         if watch is None:
             return self._scanned(Witness(), now_ns)[0]
-        maps = shared_writable_maps() if watch.others_at_work else Maps(frozenset(), frozenset())
+        maps = self.moments.maps() if watch.others_at_work else Maps(frozenset(), frozenset())
         self._suspect_mapped(watch, maps, self.known)
         try:
             top = self._through(watch, now_ns)
