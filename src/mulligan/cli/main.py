@@ -20,6 +20,7 @@ from mulligan.errors import InternalError, Interrupted, MulliganError, SystemFai
 
 # The modules that declare the commands of each group, and the commands without a group; loaded when one is called.
 _GROUPS = {
+    "agent": "mulligan.cli.agents.agent_commands",
     "plan": "mulligan.cli.commands.plan_commands",
     "checkpoint": "mulligan.cli.commands.checkpoint_commands",
     "config": "mulligan.cli.commands.config_commands",
@@ -47,6 +48,7 @@ _VERBS = {
         "plan",
     ),
     "show": "checkpoint",
+    **dict.fromkeys(("pause", "unpause"), "agent"),
 }
 # Options that may come before the words of a command.
 _WITH_VALUE = (

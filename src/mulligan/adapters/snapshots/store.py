@@ -38,7 +38,14 @@ from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.memory_maps import Moments
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
-from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, OTHER_NAME, Look, Watch
+from mulligan.adapters.snapshots.watch.tree_watch import (
+    CUT_OFF,
+    NOT_IN_STORE,
+    OTHER_NAME,
+    Look,
+    Watch,
+    why_unwatchable,
+)
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.domain.checkpoints.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
@@ -108,6 +115,17 @@ class PackedSnapshotStore(PackedTrees):
         for watch in self._open_watches:
             watch.lost(OTHER_NAME)
 
+    def unwatchable(self) -> str:
+        return why_unwatchable(self._work)
+
+    def unseen(self, tree: WorkingTree) -> str:
+        watch = self._watch_of(tree)
+        return UNWATCHED if watch is None else watch.blind
+
+    def stirred(self, tree: WorkingTree) -> bool:
+        watch = self._watch_of(tree)
+        return watch is not None and watch.stirred()
+
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         with translated(tree.path), Folders(tree.path) as folders:
             scans: list[Scan] = []
@@ -135,12 +153,12 @@ class PackedSnapshotStore(PackedTrees):
                             found += [path_of(folder, name) for name in names]
         return tuple(sorted(found, key=os.fsencode))
 
-    def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
+    def capture(self, tree: WorkingTree, observer: Observer, *, at_work: bool = False) -> Capture:
         writer = PackWriter(self._objects)
         watch = self._watch_of(tree)
         try:
             with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
-                looking = self._looking(tree, writer, observer)
+                looking = self._looking(tree, writer, observer, at_work=at_work)
                 top = looking.run(self._now_ns)
                 self.last_look = looking.look
                 if watch is not None and watch.last is not None:
@@ -391,13 +409,16 @@ class PackedSnapshotStore(PackedTrees):
         watch = self._watches.get(tree.cache_key)
         return watch if watch is not None and watch.tree == tree else None  # excluding the same
 
-    def _looking(self, tree: WorkingTree, sink: Sink, observer: Observer) -> Looking:
+    def _looking(
+        self, tree: WorkingTree, sink: Sink, observer: Observer, *, at_work: bool = False
+    ) -> Looking:
         self._objects.refresh()
         known, watch = self._cache.recall(tree.cache_key, self._objects), self._watch_of(tree)
         if known.forgotten and watch is not None:
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
         restless = self._restless.get(tree.cache_key, frozenset())
-        return Looking(tree, known.top, watch, Records(sink, observer, restless=restless), self._moments)
+        records = Records(sink, observer, restless=restless, at_work=at_work)
+        return Looking(tree, known.top, watch, records, self._moments)
 
     def _difference(
         self,

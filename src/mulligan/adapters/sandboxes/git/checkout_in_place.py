@@ -112,8 +112,8 @@ class InPlaceCheckouts(InPlaceFolders):
             hint="use `strategy: git_worktree`",
         )
 
-    def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
-        files = super().capture(sandbox, observer)
+    def capture(self, sandbox: Sandbox, observer: Observer, *, at_work: bool = False) -> Capture:
+        files = super().capture(sandbox, observer, at_work=at_work)
         # A pin keeps what it names from any prune. Without the repository no checkpoint needs it, and nobody
         # would remove it.
         if self._context.bare_of(sandbox).is_there:

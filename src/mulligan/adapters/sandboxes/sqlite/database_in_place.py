@@ -101,11 +101,13 @@ class InPlaceDatabases(SqliteSandboxes):
                     return True
         return False
 
-    def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
+    def capture(self, sandbox: Sandbox, observer: Observer, *, at_work: bool = False) -> Capture:
         """Store the database durably, and note as of when: what others commit from then on is not overwritten."""
         files = self._files(sandbox)
-        self._seen[files.path] = files.version()
-        return super().capture(sandbox, observer)
+        seen = files.version()
+        capture = super().capture(sandbox, observer, at_work=at_work)
+        self._seen[files.path] = seen
+        return capture
 
     def restore(
         self,

@@ -37,7 +37,8 @@ class Looking(Struct, eq=False):
         watch = self.watch
         if watch is None:
             return self._scanned(Witness(), now_ns)[0]
-        maps = self.moments.maps() if watch.others_at_work else Maps(frozenset(), frozenset())
+        at_work = watch.others_at_work or self.records.at_work
+        maps = self.moments.maps() if at_work else Maps(frozenset(), frozenset())
         self._suspect_mapped(watch, maps, self.known)
         try:
             top = self._through(watch, now_ns)

@@ -60,7 +60,7 @@ def shared_writable_maps() -> Maps:
 class Moments(threading.local):
     """Moments that take some time: looks in one of them know the same maps.
 
-    A process that maps a file meanwhile and writes to it is no different from one that does so right after. The next
+    A process that maps a file meanwhile and writes to it has the same effect as one that does so right after. The next
     moment finds the map, or the system reports that it is gone.
     """
 
