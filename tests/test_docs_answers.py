@@ -138,6 +138,7 @@ plan log outside
 plan cancel outside
 plan create upgrade.yaml
 plan execute upgrade-api
+bisect upgrade-api --bad draft -- sh -c "! grep -q 2.0 VERSION"
 plan status
 plan status nothing                                         # 3
 plan rollback upgrade-api draft                             # 3

@@ -249,6 +249,10 @@ class _Printing(Struct, frozen=True):
 
     output: Callable[[bytes], None]
 
+    def while_waiting(self, now: float, learn: Callable[[], None]) -> float | None:  # noqa: ARG002 - of the port
+        """Do nothing: no checkpoint is taken inside of a trial."""
+        return None
+
 
 def _outcome(copy: ScratchCopy, wish: BisectWish, following: Following) -> tuple[int, Printed]:
     """Run the command; return its exit status, and what it printed. One that cannot be started has 127."""
