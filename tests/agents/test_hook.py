@@ -315,6 +315,17 @@ def test_a_folder_without_a_project_is_left_alone_and_that_is_said_once(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+def test_hooks_do_nothing_while_they_are_paused(plain: Path) -> None:
+    agent = FakeAgent(plain)
+    agent.start()
+    data_of(plain, "pause")
+    agent.prompt("one")
+    assert entries(plain) == []
+    data_of(plain, "unpause")
+    agent.prompt("two")
+    assert [e["title"] for e in entries(plain)] == ["two"]
+
+
 def test_calls_of_tools_that_only_read_leave_nothing(plain: Path) -> None:
     agent = FakeAgent(plain)
     assert agent.hook("PreToolUse", tool_name="Read", tool_use_id="c", tool_input={"file_path": "a.txt"}) == (

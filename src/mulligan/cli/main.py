@@ -22,6 +22,7 @@ VERSION = "0.1.0"  # that of the distribution, whose metadata takes as long to r
 
 # The modules that declare the commands of each group, and the commands without a group; loaded when one is called.
 _GROUPS = {
+    "agent": "mulligan.cli.agents.agent_commands",
     "plan": "mulligan.cli.commands.plan_commands",
     "checkpoint": "mulligan.cli.commands.checkpoint_commands",
     "config": "mulligan.cli.commands.config_commands",
@@ -49,6 +50,7 @@ _VERBS = {
         "plan",
     ),
     "show": "checkpoint",
+    **dict.fromkeys(("pause", "unpause"), "agent"),
 }
 # Options that may come before the words of a command.
 _WITH_VALUE = (

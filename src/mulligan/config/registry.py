@@ -12,6 +12,7 @@ from mulligan.config.values import (
     ValueType,
     command_line,
     database_url,
+    length_of_time,
     list_of,
     one_word,
     shown,
@@ -109,6 +110,7 @@ def _canonical_globs(patterns: Sequence[str]) -> list[str]:
 
 AUTO_CREATE_ON = "sandbox.checkpoint.auto-create-on"
 MAX_CHECKPOINTS = "sandbox.checkpoint.max-checkpoints-per-plan"
+_SHORTEST, _LONGEST = 0.1, 86_400.0  # seconds: captures more often than that would never end
 _CACHES = [
     "~/.cache", "~/.npm", "~/.yarn", "~/.cargo", "~/.rustup", "~/.gradle", "~/.m2", "~/.nuget", "~/go/pkg",
 ]  # fmt: skip
@@ -132,6 +134,18 @@ SETTINGS: tuple[Setting, ...] = (
         type=whole_number(2),
         default=50,
         meaning="how many checkpoint groups a plan keeps",
+    ),
+    Setting(
+        key="sandbox.checkpoint.quiet-seconds",
+        type=length_of_time(_SHORTEST, _LONGEST),
+        default=3,
+        meaning="how long nothing is written before on_quiet fires",
+    ),
+    Setting(
+        key="sandbox.checkpoint.interval-seconds",
+        type=length_of_time(_SHORTEST, _LONGEST),
+        default=60,
+        meaning="how much time passes between two groups of on_interval",
     ),
     Setting(
         key="sandbox.strategy",

@@ -136,6 +136,8 @@ class Settings(Struct, frozen=True):
     # The values as use cases read them; triggers in the order in which they fire
     triggers = _Value("sandbox.checkpoint.auto-create-on", lambda words: tuple(map(CheckpointType, words)))
     max_checkpoints = _Value("sandbox.checkpoint.max-checkpoints-per-plan", int)
+    quiet_seconds = _Value("sandbox.checkpoint.quiet-seconds", float)
+    interval_seconds = _Value("sandbox.checkpoint.interval-seconds", float)
     strategy = _Value("sandbox.strategy", Strategy)
     cleanup = _Value("sandbox.cleanup", Cleanup)
     pool = _Value("sandbox.pool", int)

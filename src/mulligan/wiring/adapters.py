@@ -20,6 +20,7 @@ from mulligan.wiring.system_clock import SystemClock, UlidSource
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mulligan.adapters.engine.side_thread import SideThreads
     from mulligan.adapters.homes.home_census import HomeCensus
     from mulligan.adapters.homes.home_search import ProjectPlace
     from mulligan.adapters.other_projects import LocalNeighbours
@@ -143,6 +144,13 @@ class Adapters:
 
         obey = self._asked.obey if self._asked is not None else None
         return build_toolbox(self._scratch, self.home, self.around.environ, obey, linked)
+
+    @cached_property
+    def side_works(self) -> SideThreads:
+        """Lets work go on beside its caller."""
+        from mulligan.adapters.engine.side_thread import SideThreads
+
+        return SideThreads()
 
     @cached_property
     def confinement(self) -> Confinement:

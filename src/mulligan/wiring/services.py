@@ -156,6 +156,7 @@ class Services:
     subplans = _in("subplans.subplan_service.SubplanService")
     sweeps: SweepService = _in("checkpoints.project_sweep.SweepService")
     undos = _in("rollback.outside_effects.UndoService")
+    work_groups = _in("checkpoints.groups_at_work.WorkGroupService")
     ways = _in("rollback.way_back.WayBackService")
 
     def __init__(

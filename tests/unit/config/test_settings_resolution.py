@@ -63,6 +63,8 @@ def test_the_registry_is_the_documented_one() -> None:
     assert {s.key: s.environment for s in SETTINGS} == {
         "sandbox.checkpoint.auto-create-on": "MULLIGAN_SANDBOX_CHECKPOINT_AUTO_CREATE_ON",
         "sandbox.checkpoint.max-checkpoints-per-plan": "MULLIGAN_SANDBOX_CHECKPOINT_MAX_CHECKPOINTS_PER_PLAN",
+        "sandbox.checkpoint.quiet-seconds": "MULLIGAN_SANDBOX_CHECKPOINT_QUIET_SECONDS",
+        "sandbox.checkpoint.interval-seconds": "MULLIGAN_SANDBOX_CHECKPOINT_INTERVAL_SECONDS",
         "sandbox.strategy": "MULLIGAN_SANDBOX_STRATEGY",
         "sandbox.cleanup": "MULLIGAN_SANDBOX_CLEANUP",
         "sandbox.pool": "MULLIGAN_SANDBOX_POOL",
@@ -100,6 +102,8 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
                 {
                     "sandbox.checkpoint.auto-create-on": "after_step",
                     "max_checkpoints_per_plan": "3",
+                    "sandbox.checkpoint.quiet-seconds": "500ms",
+                    "sandbox.checkpoint.interval-seconds": "5m",
                     "sandbox.strategy": "filesystem_copy",
                     "sandbox.cleanup": "manual",
                     "sandbox.include-ignored": "off",

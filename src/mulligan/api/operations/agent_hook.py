@@ -6,6 +6,7 @@ It never fails: an agent does not stop because its checkpoints do, unless its ho
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mulligan.adapters.agents.event_notes import EventNote, EventNotes
+from mulligan.adapters.agents.hook_pause import is_paused
 from mulligan.domain.agents.agent_event import AgentEvent, EventKind, HookAnswer
 from mulligan.domain.agents.agent_table import Agent
 from mulligan.domain.agents.hook_payload import LARGEST, read_event
@@ -22,6 +25,7 @@ from mulligan.errors import HookPayloadUnusable, MulliganError, ProjectNotFound
 from mulligan.osfiles.folders import make_private_folder
 from mulligan.ports import Unobserved
 from mulligan.wiring.surroundings import index_of
+from mulligan.wiring.system_clock import SystemClock
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
@@ -44,6 +48,8 @@ def answer_hook(around: Surroundings, call: HookCall, stdin: BinaryIO) -> HookRe
     """Record what a hook reports, and return the reply for its agent."""
     kind = call.agent.events.get(call.event or "", EventKind.SESSION_START)
     event: AgentEvent | None = None
+    problem: str | None = None
+    begun = time.monotonic()
     try:
         event = _event(around, call, stdin)
         if event is None:
@@ -51,8 +57,31 @@ def answer_hook(around: Surroundings, call: HookCall, stdin: BinaryIO) -> HookRe
         kind = event.kind
         answer = _recorded(around, call, event)
     except Exception as exc:  # noqa: BLE001 - whatever it is must not stop the agent
+        problem = _text_of(exc)
         answer = _failed(around, call, event, exc)
+    _leave_note(around, call, event, kind, time.monotonic() - begun, problem)
     return reply_of(call.agent, kind, answer)
+
+
+def _leave_note(
+    around: Surroundings,
+    call: HookCall,
+    event: AgentEvent | None,
+    kind: EventKind,
+    seconds: float,
+    problem: str | None,
+) -> None:
+    """Note that an event arrived, for people who ask whether the hooks work."""
+    note = EventNote(
+        agent=call.agent.name,
+        kind=kind.value,
+        session=event.session if event is not None else "",
+        folder=event.folder if event is not None else str(around.folder),
+        at=SystemClock().now(),
+        took_ms=round(seconds * 1000),
+        problem=problem,
+    )
+    EventNotes(index_of(around).root / "agents").leave(note)
 
 
 def _event(around: Surroundings, call: HookCall, stdin: BinaryIO) -> AgentEvent | None:
@@ -63,6 +92,10 @@ def _event(around: Surroundings, call: HookCall, stdin: BinaryIO) -> AgentEvent 
     return read_event(call.agent, payload, event=call.event, folder=folder, strict=call.strict)
 
 
+def _recorded_in(project: Project, event: AgentEvent) -> HookAnswer:
+    return HookAnswer() if is_paused(project.home) else project.agent_event(event)
+
+
 def _recorded(around: Surroundings, call: HookCall, event: AgentEvent) -> HookAnswer:
     there = replace(around, folder=Path(event.folder))
     try:
@@ -70,9 +103,9 @@ def _recorded(around: Surroundings, call: HookCall, event: AgentEvent) -> HookAn
     except ProjectNotFound:
         if event.kind is not EventKind.SESSION_START or not _first_time(around, f"off {event.folder}"):
             return HookAnswer()
-        return HookAnswer(message="mulligan is not on in this folder; `mulligan init` switches it on")
+        return HookAnswer(message="mulligan is not on in this folder; to switch it on: mulligan init")
     with _closed(opened) as project:
-        return project.agent_event(event)
+        return _recorded_in(project, event)
 
 
 @contextmanager
@@ -99,14 +132,18 @@ def _opened(around: Surroundings, call: HookCall, event: AgentEvent) -> Project:
 
 
 def _failed(around: Surroundings, call: HookCall, event: AgentEvent | None, exc: Exception) -> HookAnswer:
-    text = exc.text if isinstance(exc, MulliganError) else f"{type(exc).__name__}: {exc}"
-    hint = exc.next_step if isinstance(exc, MulliganError) else "see `mulligan doctor`"
+    text = _text_of(exc)
+    hint = exc.next_step if isinstance(exc, MulliganError) else "look at it with: mulligan doctor"
     if call.strict:
         return HookAnswer(block=f"mulligan could not take a checkpoint: {text}; {hint}")
     session = event.session if event is not None else ""
     if not _first_time(around, f"failed {call.agent.name} {session}"):
         return HookAnswer()
     return HookAnswer(message=f"mulligan could not take a checkpoint, and the agent goes on: {text}; {hint}")
+
+
+def _text_of(exc: Exception) -> str:
+    return exc.text if isinstance(exc, MulliganError) else f"{type(exc).__name__}: {exc}"
 
 
 def _first_time(around: Surroundings, words: str) -> bool:

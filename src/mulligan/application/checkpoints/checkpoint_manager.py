@@ -14,8 +14,8 @@ from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, Path
 from mulligan.domain.resources.placement import lie_together
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.domain.trees.real_change import Snapshots
-from mulligan.errors import SandboxMissing
-from mulligan.ports import Publication, SandboxKinds, SnapshotStore
+from mulligan.errors import DatabaseBusy, SandboxMissing, TreeUnsteady
+from mulligan.ports import Publication, SandboxKinds, SnapshotStore, Unobserved
 from mulligan.ports.world import one_by_one
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
@@ -57,6 +57,34 @@ class CheckpointManager:
         if not (run.others_at_work or run in self._busy):
             self._still[run] = captures
         return captures
+
+    def capture_at_work(self, run: Run) -> tuple[Capture, ...]:
+        """Store every sandbox durably while programs write to them.
+
+        A resource that leaves no moment at which a whole state can be read is held as it was in the group before, and
+        named as one that never held still.
+        """
+        self.require(run.sandboxes)
+        return tuple(self._captured_at_work(run, sandbox) for sandbox in run.sandboxes)
+
+    def _captured_at_work(self, run: Run, sandbox: Sandbox) -> Capture:
+        try:
+            return self._kinds.of(sandbox).capture(sandbox, Unobserved(), at_work=True)
+        except (TreeUnsteady, DatabaseBusy):
+            before = run.latest[sandbox.resource].snapshot
+            is_file = sandbox.type.traits.is_file
+            path = posixpath.basename(sandbox.path) if is_file else "."
+            return Capture(snapshot=before, size_bytes=0, files=0, unheld=(), busy=(path,))
+
+    def unseen(self, run: Run) -> Mapping[str, str]:
+        """Return the resources whose writes the watch does not hear of, each with the reason."""
+        found = {sandbox.resource: self._kinds.of(sandbox).unseen(sandbox) for sandbox in run.sandboxes}
+        return {resource: reason for resource, reason in found.items() if reason}
+
+    def stirred(self, run: Run) -> bool:
+        """Return whether something was written to a watched sandbox since this was last asked, or it was captured."""
+        answers = [self._kinds.of(sandbox).stirred(sandbox) for sandbox in run.sandboxes]  # each is asked
+        return any(answers)
 
     def forget(self, run: Run) -> tuple[Capture, ...] | None:
         """Let the next capture read the sandboxes again; return the last capture, where it is still valid."""

@@ -17,7 +17,9 @@ from mulligan.domain.checkpoints.retention import (
     UNDOABLE,
     UNFINISHED,
     GroupSummary,
+    oldest_at_work,
     plan_retention,
+    room_at_work,
 )
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture
@@ -118,6 +120,21 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         at = self.clock.now()
         commit.record(*(Entry(type=EventType.MESSAGE, data={"message": text}, at=at) for text in unheld))
         return group
+
+    def create_at_work(self, run: Run, reason: Reason) -> CheckpointGroup | None:
+        """Capture every resource while programs write to it, and record the group; None where nothing changed.
+
+        The group is not a state between two steps: the plan's state is that from which the step began.
+        """
+        with run.showing_later(), self.store.hold(), self.store.at_once():
+            captures = self.manager.capture_at_work(run)
+            pairs = zip(run.sandboxes, captures, strict=True)
+            if all(c.snapshot.same_as(run.latest[s.resource].snapshot) for s, c in pairs):
+                return None
+            checkpoints = self._checkpoints(run, captures)
+            with run.commit("group.record") as commit:
+                commit.plan = run.progressed()
+                return self.add_group(commit, run, _with_busy(reason, run, captures), checkpoints)
 
     def auto_create_if_configured(
         self, run: Run, trigger: CheckpointType, metadata: JsonObject, *, between_steps: bool
@@ -228,16 +245,23 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         return self.manager.publish(sandbox, Publication(checkpoint=new, after=after, at=at))
 
     def _retain(self, db: Transaction, run: Run, plan: Plan) -> Sequence[GroupId]:
-        plan_id = plan.plan_id
-        excess = db.checkpoints.count(plan_id, superseded=True) - run.settings.max_checkpoints
-        if excess <= 0:
+        plan_id, limit = plan.plan_id, run.settings.max_checkpoints
+        at_work = db.checkpoints.count_at_work(plan_id)
+        others = db.checkpoints.count(plan_id, superseded=True) - at_work
+        excess, passing = max(0, others - limit), at_work - room_at_work(limit, min(others, limit))
+        if not excess and passing <= 0:
             return ()
         needed = groups_needed(db, plan)
-        groups = db.checkpoints.expendable(plan_id, plan.attempt, excess + len(needed))
-        verdict = plan_retention(groups, limit=len(groups) - excess, needed=needed)
-        if verdict.prune:
-            db.checkpoints.remove(verdict.prune)
-        return verdict.prune
+        pruned: list[GroupId] = []
+        if excess:
+            groups = db.checkpoints.expendable(plan_id, plan.attempt, excess + len(needed))
+            pruned += plan_retention(groups, limit=len(groups) - excess, needed=needed).prune
+        if passing > 0:
+            oldest = db.checkpoints.at_work(plan_id, passing + len(needed))
+            pruned += oldest_at_work(oldest, excess=passing, needed=needed)
+        if pruned:
+            db.checkpoints.remove(pruned)
+        return pruned
 
     def _entry(self, group: CheckpointGroup) -> Entry:
         return Entry(

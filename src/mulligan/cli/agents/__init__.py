@@ -1,1 +1,1 @@
-"""What the hooks of coding agents call."""
+"""Commands for coding agents: the one that their hooks call, and those that install the hooks."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 group = click.Group("mulligan")
 
 
-@command(group, "hook", example="mulligan hook claude-code SessionStart", codes=(0, 2))
+@command(group, "hook", example="mulligan hook claude-code SessionStart", codes=(0, 1, 2))
 @click.argument("agent", type=click.Choice(list(AGENTS)))
 @click.argument("event", required=False)
 @click.option("--strict", is_flag=True, help="Block the agent where the event cannot be recorded.")
