@@ -19,7 +19,7 @@ def main() -> None:
     gc.set_threshold(_ALLOCATIONS_BETWEEN_COLLECTIONS, 20, 20)
     _open_missing_streams()
     try:
-        with _stand_ins():
+        with stand_ins():
             _load_msgspec()
             from mulligan.cli.main import run
 
@@ -45,13 +45,13 @@ class _StandIn(ModuleType):
 
 
 @contextmanager
-def _stand_ins() -> Generator[None]:
+def stand_ins() -> Generator[None]:
     """Let libraries load meanwhile without modules that they name and few commands use: a tenth of a short command.
 
     Of click there are no translations to look for.
     """
     offered: dict[str, dict[str, object]] = {
-        "gettext": {"gettext": lambda text: text, "ngettext": lambda one, many, n: one if n == 1 else many},
+        "gettext": {"gettext": _untranslated, "ngettext": _untranslated_number},
         "inspect": {"cleandoc": _cleandoc},
         "ipaddress": {},
         "ntpath": {},
@@ -69,6 +69,14 @@ def _stand_ins() -> Generator[None]:
         for module in made:
             if module.__name__ != "platform":  # which zstandard names, and is loaded later
                 module.leave()
+
+
+def _untranslated(text: str) -> str:
+    return text
+
+
+def _untranslated_number(one: str, many: str, number: int) -> str:
+    return one if number == 1 else many
 
 
 def _python_implementation() -> str:

@@ -25,7 +25,7 @@ def _as_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def standing_in() -> Generator[dict[str, ModuleType]]:
-    with program._stand_ins():  # noqa: SLF001  the subject
+    with program.stand_ins():
         yield {name: sys.modules[name] for name in NAMES}
 
 
@@ -41,14 +41,14 @@ def test_one_that_is_used_is_the_module_itself(standing_in: dict[str, ModuleType
 
 
 def test_afterwards_all_but_one_are_gone() -> None:
-    with program._stand_ins():  # noqa: SLF001  the subject
+    with program.stand_ins():
         pass
     assert [name for name in NAMES if name in sys.modules] == ["platform"]
 
 
 def test_a_module_that_is_loaded_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "inspect", inspect)
-    with program._stand_ins():  # noqa: SLF001  the subject
+    with program.stand_ins():
         assert sys.modules["inspect"] is inspect
     assert sys.modules["inspect"] is inspect
 
