@@ -18,6 +18,8 @@ from mulligan.cli.invocation import Invocation
 from mulligan.cli.terminal.render import render, write
 from mulligan.errors import InternalError, Interrupted, MulliganError, SystemFailed, UsageWrong
 
+VERSION = "0.1.0"  # that of the distribution, whose metadata takes as long to read as a short command
+
 # The modules that declare the commands of each group, and the commands without a group; loaded when one is called.
 _GROUPS = {
     "agent": "mulligan.cli.agents.agent_commands",
@@ -81,10 +83,7 @@ class _Shown(Exception):
 def _show_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if not wanted or context.resilient_parsing:
         return
-    from importlib.metadata import version  # here: few ask
-
-    number = version("mulligan")
-    raise _Shown(Answer(data={"version": number}, blocks=[Line(f"mulligan, version {number}")]))
+    raise _Shown(Answer(data={"version": VERSION}, blocks=[Line(f"mulligan, version {VERSION}")]))
 
 
 @click.group(
