@@ -35,8 +35,8 @@ _COMMANDS = {
     **dict.fromkeys(
         ("completion", "doctor", "gc", "help", "init", "projects"), "mulligan.cli.commands.project_commands"
     ),
+    **dict.fromkeys(("bisect", "log", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
     "hook": "mulligan.cli.agents.hook_command",
-    **dict.fromkeys(("log", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
     **dict.fromkeys(("forget", "restore"), "mulligan.cli.commands.path_commands"),
     **dict.fromkeys(_WRAPPERS, "mulligan.cli.commands.run_command"),
 }
@@ -55,7 +55,7 @@ _VERBS = {
 # Options that may come before the words of a command.
 _WITH_VALUE = (
     *("--format", "--project", "-c", "--limit", "-n"),
-    *("--resource", "--name", "--on", "--message", "-m"),
+    *("--resource", "--name", "--on", "--message", "-m", "--good", "--bad"),
 )
 
 
