@@ -87,11 +87,12 @@ def _leave_note(
 
 
 def hook_event(around: Surroundings, call: HookCall, payload: bytes) -> AgentEvent | None:
-    """Return the event in the payload of a hook; None where mulligan has no part in it."""
+    """Return the event in the payload of a hook; None where mulligan has no part in it: a call that only reads."""
     if len(payload) > LARGEST:
         raise HookPayloadUnusable(agent=call.agent.name, reason=f"is larger than {LARGEST} bytes")
     folder = str(around.folder)
-    return read_event(call.agent, payload, event=call.event, folder=folder, strict=call.strict)
+    event = read_event(call.agent, payload, event=call.event, folder=folder, strict=call.strict)
+    return event if event is None or event.may_write else None
 
 
 def is_of_project(home: Path, around: Surroundings, event: AgentEvent) -> bool:
