@@ -15,6 +15,14 @@ WALK = Extension(
     optional=True,
 )
 
+COPY = Extension(
+    "mulligan.adapters.snapshots.new_trees._copy",
+    ["src/mulligan/adapters/snapshots/new_trees/_copy.c"],
+    extra_compile_args=["-std=gnu11", "-Wall", "-Wextra", "-pthread"],
+    extra_link_args=["-pthread"],
+    optional=True,
+)
+
 ENTRIES = Extension(
     "mulligan.adapters.sandboxes.git.position._entries",
     ["src/mulligan/adapters/sandboxes/git/position/_entries.c"],
@@ -22,4 +30,4 @@ ENTRIES = Extension(
     optional=True,
 )
 
-setup(ext_modules=[WALK, ENTRIES])
+setup(ext_modules=[WALK, COPY, ENTRIES])

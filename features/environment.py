@@ -12,7 +12,7 @@ from behave.model import Scenario
 from behave.runner import Context
 from world import World
 
-LIMIT = int(os.environ.get("MULLIGAN_SCENARIO_LIMIT", "300"))  # seconds; no scenario waits for ever
+LIMIT = int(os.environ.get("MULLIGAN_SCENARIO_LIMIT", "900"))  # seconds; no scenario waits for ever
 GRACE = 60  # seconds, to clean up; then the process ends
 
 

@@ -206,11 +206,11 @@ Feature: Retention
     And a plan "large"
       """
       steps:
-        - {name: many, tool: shell, args: {command: "mkdir many; cd many; seq 3000 | xargs touch; cd ..; record full"}, checkpoint: full}
+        - {name: many, tool: shell, args: {command: "mkdir many; cd many; seq 300 | xargs touch; cd ..; record full"}, checkpoint: full}
         - {name: none, tool: shell, args: {command: rm -r many}}
       """
     And the plan was executed
-    When the rollback to "full" is killed while it restores the 3000 files of "many"
+    When the rollback to "full" is killed while it restores the 300 files of "many"
     And the user types "checkpoint prune large --keep 1 --dry-run"
     Then it succeeds
     And the groups that stay are

@@ -12,9 +12,9 @@ from typing import Any
 from trees import Tree, tree_of
 
 from tests.support.forked_program import run_program
+from tests.support.patience import PATIENCE
 
 PROGRAM = str(Path(sys.executable).with_name("mulligan"))
-PATIENCE = 30  # seconds until something that must happen is given up on
 
 _FILL = (
     "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('INSERT INTO t VALUES (1)'); c.commit()"
@@ -89,13 +89,11 @@ class World:
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                timeout=PATIENCE * 4,
+                timeout=PATIENCE,
                 check=False,
             )
         else:
-            done = run_program(
-                command, folder=self.folder, environment=self.environment, timeout=PATIENCE * 4
-            )
+            done = run_program(command, folder=self.folder, environment=self.environment, timeout=PATIENCE)
         return self._take(done.returncode, done.stdout, done.stderr)
 
     def say(self, line: str) -> dict[str, Any]:

@@ -1,3 +1,3 @@
 *** Settings ***
 Documentation       The installed program, from outside only.
-Test Timeout        5 minutes
+Test Timeout        15 minutes

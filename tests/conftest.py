@@ -68,6 +68,14 @@ UNMEASURED = (
 )
 
 
+@pytest.fixture(scope="session", autouse=True)
+def space_to_park() -> Generator[None]:
+    """Let copies be parked however full the disk is on which the tests run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mulligan.adapters.sandboxes.parked_trees._FREE", 1 << 62)
+        yield
+
+
 _VARIABLES = ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
 _MEASURING = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
 

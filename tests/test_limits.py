@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE
+
 ROOT = Path(__file__).parent.parent
 HANGING = """\
 import subprocess
@@ -51,7 +53,7 @@ def run(folder: Path, *words: str, **variables: str) -> "subprocess.CompletedPro
         env={**around, "TMPDIR": str(folder), **variables},
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -60,9 +62,9 @@ def run(folder: Path, *words: str, **variables: str) -> "subprocess.CompletedPro
 def test_a_test_that_hangs_fails_and_shows_where(tmp_path: Path, processes: tuple[str, ...]) -> None:
     (tmp_path / "test_hanging.py").write_text(HANGING)
     settings = ("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), "-p", "no:cacheprovider")
-    done = run(tmp_path, "pytest", *settings, "--timeout=1", *processes, "test_hanging.py")
+    done = run(tmp_path, "pytest", *settings, "--timeout=3", *processes, "test_hanging.py")
     assert done.returncode == 1, done.stdout
-    assert "Timeout (>1.0s)" in done.stdout
+    assert "Timeout (>3.0s)" in done.stdout
     assert "test_hanging.py:4" in done.stdout
 
 
@@ -77,16 +79,16 @@ def test_a_scenario_that_hangs_fails_and_the_next_one_runs(tmp_path: Path) -> No
     (tmp_path / "steps").mkdir()
     (tmp_path / "steps" / "waiting.py").write_text(STEPS)
     (tmp_path / "waiting.feature").write_text(FEATURE)
-    done = run(tmp_path, "behave", "--no-color", ".", PYTHONPATH=str(ROOT), MULLIGAN_SCENARIO_LIMIT="1")
+    done = run(tmp_path, "behave", "--no-color", ".", PYTHONPATH=str(ROOT), MULLIGAN_SCENARIO_LIMIT="4")
     assert done.returncode == 1, done.stdout
-    assert "the scenario took longer than 1 seconds" in done.stdout
+    assert "the scenario took longer than 4 seconds" in done.stdout
     assert "1 scenario passed" in done.stdout
 
 
 def test_a_robot_test_that_hangs_fails(tmp_path: Path) -> None:
     settings = (ROOT / "robot" / "__init__.robot").read_text()
-    assert "5 minutes" in settings
-    (tmp_path / "__init__.robot").write_text(settings.replace("5 minutes", "1 second"))
+    assert "15 minutes" in settings
+    (tmp_path / "__init__.robot").write_text(settings.replace("15 minutes", "1 second"))
     (tmp_path / "waiting.robot").write_text(SUITE)
     done = run(tmp_path, "robot", "--output", "NONE", ".")
     assert done.returncode == 1, done.stdout
@@ -117,7 +119,12 @@ def test_nox_starts_everything_with_ctrl_c_as_on_a_terminal() -> None:
     was = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+            [sys.executable, "-c", look],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=PATIENCE,
         )
     finally:
         signal.signal(signal.SIGINT, was)

@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 
 from behave import given, then, when
-from world import PATIENCE
+
+from tests.support.patience import PATIENCE
 
 
 @given('a plan file "{name}" with the same name')

@@ -4,7 +4,8 @@ import time
 
 from answers import ended
 from behave import given, then
-from world import PATIENCE
+
+from tests.support.patience import PATIENCE
 
 
 @then("the children are")

@@ -23,7 +23,7 @@ from robot.api.deco import keyword, library
 
 PROGRAM = str(Path(sys.executable).with_name("mulligan"))
 EARLIER = Path(__file__).parents[2] / "tests" / "migrations" / "earlier_project.tar.gz"
-PATIENCE = 60  # seconds
+PATIENCE = 240  # seconds
 
 # A plan that has some of everything; `tour` ends well, `failing` does not.
 PLANS = {

@@ -269,6 +269,10 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "real resources and rows of after; or, with conflicts, a constrained plan and nothing changed",
     ),
     "apply.drop": (_NONE, "real resources put back, and the intent: the next claim does so again", "all as it was"),
+    "tree.copy": (
+        _SYNC, "a new tree in between; the next start completes it, or gc removes it", "the same, some folders more"
+    ),
+    "tree.write": (_SYNC, "a new tree in between, completed or removed in the same way", "the same, one file more"),
     "restore.stage": (_SYNC, "files in a room; the tree is untouched", "one file more in the room"),
     "restore.stage_sync": (_SYNC, "files in a room; the real tree is untouched", "the same, durable"),
     "aside.make": (_NAMES, "a real tree untouched", "an empty aside; the next restore of a real tree clears it"),

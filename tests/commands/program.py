@@ -13,6 +13,7 @@ from typing import Any
 
 from mulligan.cli.main import run
 from tests.support.homes import home_of
+from tests.support.patience import PATIENCE
 
 STEP_BYTES = 20_000
 
@@ -25,7 +26,7 @@ def start(folder: Path, *words: str) -> "subprocess.Popen[str]":
 
 def answer_of(process: "subprocess.Popen[str]") -> dict[str, Any]:
     """Wait for a command and read its answer."""
-    printed, complaints = process.communicate(timeout=60)
+    printed, complaints = process.communicate(timeout=PATIENCE)
     assert printed, complaints
     answer: dict[str, Any] = json.loads(printed)
     assert answer["exit_code"] == process.returncode

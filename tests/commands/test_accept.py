@@ -15,6 +15,7 @@ from tests.commands.program import answer_of, ask, data_of, start
 from tests.commands.running import on_a_terminal, sandbox
 from tests.support.git_world import run_git
 from tests.support.homes import home_of
+from tests.support.patience import PATIENCE, wait_until
 
 HALF = """\
 name: half
@@ -192,12 +193,9 @@ def test_an_interrupted_command_is_kept(folder: Path) -> None:
     data_of(folder, "init")
     script = "echo b >> a.txt; touch begun; sleep 60"
     running = start(folder, "run", "--keep", "--name", "fix", "--", "sh", "-c", script)
-    deadline = time.monotonic() + 60
-    while not list(home_of(folder).glob("sandboxes/*/*/begun")):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: list(home_of(folder).glob("sandboxes/*/*/begun")), "the command has begun")
     running.send_signal(signal.SIGINT)
-    printed, _ = running.communicate(timeout=60)
+    printed, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, printed
     status = data_of(folder, "status", "fix")
     assert (status["state"], (sandbox(status) / "a.txt").read_text()) == ("complete", "one\nb\n")
@@ -453,10 +451,7 @@ def test_an_interrupted_step_is_taken_back_with_what_was_edited_since(folder: Pa
         "name: slow\nsteps: [{name: one, run: 'echo half > a.txt; touch begun; test -e go || sleep 60; rm -f go'}]\n"
     )
     running = start(folder, "plan", "execute", "slow.yaml")
-    deadline = time.monotonic() + 60
-    while not list(home_of(folder).glob("sandboxes/*/*/begun")):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: list(home_of(folder).glob("sandboxes/*/*/begun")), "the command has begun")
     running.send_signal(signal.SIGINT)
     assert answer_of(running)["exit_code"] == 130
     place = sandbox(data_of(folder, "status", "slow"))

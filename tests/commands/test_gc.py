@@ -10,6 +10,7 @@ import pytest
 from mulligan.application.checkpoints import project_sweep as sweep_service
 from tests.commands.program import STEP_BYTES, answer_of, ask, data_of, project_with_plan, start, store_size
 from tests.support.homes import home_of
+from tests.support.patience import PATIENCE
 
 
 def _forget_level(folder: Path) -> None:
@@ -134,7 +135,7 @@ def _killed_with_a_long_command(folder: Path) -> Path:
     running = start(folder, "plan", "execute", "long.yaml")
     (file,) = _handed_over(folder, 1, running)
     running.kill()
-    running.communicate(timeout=60)
+    running.communicate(timeout=PATIENCE)
     return file
 
 

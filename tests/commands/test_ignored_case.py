@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.patience import PATIENCE
+
 SOURCE = Path(__file__).parents[1] / "shims" / "ignoring_case.c"
 PLAN = """\
 name: p
@@ -39,7 +41,7 @@ def ask(project: Path, *words: str, shim: Path | None = None) -> dict[str, Any]:
         around |= {"LD_PRELOAD": str(shim), "IGNORE_CASE_IN": str(project / "real")}
     command = [sys.executable, "-m", "mulligan", *words, "--format", "json"]
     done = subprocess.run(
-        command, cwd=project, env=around, capture_output=True, text=True, check=False, timeout=60
+        command, cwd=project, env=around, capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert done.stdout, done.stderr
     return json.loads(done.stdout)
@@ -112,7 +114,7 @@ def test_a_folder_like_the_project_home_cannot_be_put_over_it(project: Path, shi
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert json.loads(done.stdout)["error"]["kind"] == "restore_failed", done.stdout
     assert not (project / ".MULLIGAN").exists()

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE
+
 
 def started(folder: Path) -> "subprocess.Popen[str]":
     """Run a command that waits for a file, and return once it does."""
@@ -42,7 +44,7 @@ def test_ctrl_c_is_ignored_where_the_caller_ignores_it(project: Path, ignored: b
     process.send_signal(signal.SIGINT)
     if ignored:
         (project.parent / "outside" / "go").touch()
-    answer = json.loads(process.communicate(timeout=60)[0])
+    answer = json.loads(process.communicate(timeout=PATIENCE)[0])
     assert (process.returncode, answer["exit_code"]) == (code, code)
 
 
@@ -53,5 +55,5 @@ def test_sigterm_ends_it_all_the_same(project: Path) -> None:
     finally:
         signal.signal(signal.SIGINT, was)
     process.terminate()
-    assert json.loads(process.communicate(timeout=60)[0])["error"]["kind"] == "interrupted"
+    assert json.loads(process.communicate(timeout=PATIENCE)[0])["error"]["kind"] == "interrupted"
     assert process.returncode == 130

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE
 from tests.support.terminal import on_a_terminal
 
 HOSTILE = {
@@ -83,5 +84,7 @@ def test_a_step_that_fails_cannot_speak_through_its_message(project: Path) -> No
 
 def test_elsewhere_every_byte_is_passed_on(project: Path) -> None:
     command = [sys.executable, "-m", "mulligan", "run", "--", "cat", "printed"]
-    done = subprocess.run(command, cwd=project, capture_output=True, check=True, timeout=60, env=os.environ)
+    done = subprocess.run(
+        command, cwd=project, capture_output=True, check=True, timeout=PATIENCE, env=os.environ
+    )
     assert done.stdout == PRINTED + HARMLESS

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.program import ask, data_of
+from tests.support.patience import PATIENCE
 from tests.support.tmux import MISSING, Pane, pane
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
@@ -34,7 +35,7 @@ def shell(folder: Path) -> Iterator[Pane]:
 
 def process_of(pattern: str) -> int:
     """The newest process with such a command line."""
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + PATIENCE
     while time.monotonic() < limit:
         found = subprocess.run(["pgrep", "-n", "-f", pattern], capture_output=True, text=True, check=False)
         if found.stdout:
@@ -44,7 +45,7 @@ def process_of(pattern: str) -> int:
 
 
 def is_gone(pattern: str) -> bool:
-    limit = time.monotonic() + 30
+    limit = time.monotonic() + PATIENCE
     while subprocess.run(["pgrep", "-f", pattern], stdout=subprocess.DEVNULL, check=False).returncode == 0:
         if time.monotonic() > limit:
             return False
@@ -313,7 +314,7 @@ def test_in_the_background_the_terminal_is_left_alone(shell: Pane) -> None:
     shell.enter("clear; jobs")
     assert "Stopped" not in shell.wait_for("Running")
     shell.enter("fg")
-    time.sleep(0.5)
+    shell.await_raw()
     shell.enter("typed")
     shell.until(lambda screen: len(re.findall("^typed$", screen, re.MULTILINE)) == 2, "echo and output")
     shell.press("C-d")

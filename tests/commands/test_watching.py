@@ -20,6 +20,7 @@ from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from tests.commands.program import answer_of, ask, data_of, start
 from tests.support.homes import home_of
+from tests.support.patience import PATIENCE
 from tests.support.terminal import Terminal, on_a_terminal
 from tests.unit.examples import NOON
 
@@ -45,7 +46,8 @@ def project(tmp_path: Path) -> Path:
 def running(project: Path):
     """Start the plan in another process, and wait until its child is at work."""
     process = start(project, "plan", "execute", "plan.yaml")
-    for _ in range(600):
+    limit = time.monotonic() + PATIENCE
+    while time.monotonic() < limit:
         if (home_of(project) / "mulligan.db").exists():
             answer = ask(project, "plan", "status", "docs")
             if answer["exit_code"] == 0 and answer["data"]["steps"][0]["status"] == "running":

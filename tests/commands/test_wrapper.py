@@ -6,13 +6,13 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.commands.program import ask, data_of
+from tests.support.patience import PATIENCE
 
 BINARY = random.Random(7).randbytes(10_000_000)
 PROGRAM = [sys.executable, "-m", "mulligan"]
@@ -26,7 +26,9 @@ def folder(tmp_path: Path) -> Path:
 
 def wrapped(folder: Path, *words: str, stdin: bytes = b"", options: tuple[str, ...] = ()) -> Any:
     command = [*PROGRAM, "run", *options, "--", *words]
-    return subprocess.run(command, cwd=folder, input=stdin, capture_output=True, timeout=120, check=False)
+    return subprocess.run(
+        command, cwd=folder, input=stdin, capture_output=True, timeout=PATIENCE, check=False
+    )
 
 
 def test_bytes_pass_both_ways_exactly_and_the_record_is_bounded(folder: Path) -> None:
@@ -66,7 +68,7 @@ def test_unread_input_stays_for_the_next_program(folder: Path) -> None:
     """As in a loop of a script over lines: the command reads no more than it wants."""
     line = f"{sys.executable} -m mulligan run -- true 2>/dev/null; read rest; echo $rest"
     done = subprocess.run(
-        ["sh", "-c", line], cwd=folder, input=b"kept\n", capture_output=True, timeout=60, check=True
+        ["sh", "-c", line], cwd=folder, input=b"kept\n", capture_output=True, timeout=PATIENCE, check=True
     )
     assert done.stdout == b"kept\n"
 
@@ -135,7 +137,7 @@ def test_a_reader_that_goes_away_ends_the_command(folder: Path) -> None:
         cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert (done.returncode, done.stdout) == (128 + signal.SIGPIPE, b"y\n")
@@ -254,7 +256,7 @@ def test_a_function_is_shown_with_what_it_printed(folder: Path) -> None:
 
 def test_what_an_interrupted_command_printed_stays(folder: Path) -> None:
     with subprocess.Popen(
-        [*PROGRAM, "run", "--", "sh", "-c", "echo so far; exec sleep 100"],
+        [*PROGRAM, "run", "--", "sh", "-c", "echo so far; exec sleep 1000"],
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -290,7 +292,7 @@ def test_steps_of_a_plan_file_have_no_input(folder: Path) -> None:
 
 def test_a_cancel_from_another_process_ends_the_command(folder: Path) -> None:
     with subprocess.Popen(
-        [*PROGRAM, "run", "--", "sh", "-c", "echo ready; exec sleep 100"],
+        [*PROGRAM, "run", "--", "sh", "-c", "echo ready; exec sleep 1000"],
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -298,7 +300,5 @@ def test_a_cancel_from_another_process_ends_the_command(folder: Path) -> None:
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
-        began = time.monotonic()
         data_of(folder, "plan", "cancel", "latest")
-        assert process.wait(60) == 130
-        assert time.monotonic() - began < 50
+        assert process.wait(PATIENCE) == 130

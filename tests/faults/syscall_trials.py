@@ -26,6 +26,7 @@ from tests.faults.syscall_world import COMMANDS, Command, left_in, make_project_
 from tests.faults.trials import GIT_USER, picture_without_times
 from tests.support.homes import homes_beside, homes_for
 from tests.support.keeping import keep, put_back
+from tests.support.patience import PATIENCE
 
 _ATTEMPTS = 3  # more refusals are no progress
 _BY_NAME = {command.name: command for command in COMMANDS}
@@ -255,7 +256,7 @@ class Trials:
         given = {**(environment or os.environ), **GIT_USER, "PYTHONDONTWRITEBYTECODE": "1"}
         given["MULLIGAN_HOME"] = homes_for(self._folder)
         return subprocess.run(
-            argv, cwd=self._folder, env=given, capture_output=True, text=True, timeout=120, check=False
+            argv, cwd=self._folder, env=given, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
 
     @contextmanager

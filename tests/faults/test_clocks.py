@@ -11,6 +11,7 @@ import pytest
 
 from tests.faults.trials import GIT_USER
 from tests.shims import preloaded
+from tests.support.patience import PATIENCE
 
 DAY = 86400
 PLAN = """\
@@ -48,7 +49,13 @@ class World:
         environment = preloaded("clock", {**GIT_USER, "CLOCK_FILE": str(self._clock)})
         argv = [sys.executable, "-m", "mulligan", *words, "--format", "json"]
         done = subprocess.run(
-            argv, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+            argv,
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
         assert done.returncode == 0, f"{done.stdout}{done.stderr}"
         return json.loads(done.stdout)["data"]

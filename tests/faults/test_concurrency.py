@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,9 +15,9 @@ from tests.commands.program import answer_of, data_of, start
 from tests.faults.projects import go_of, waiting
 from tests.faults.trials import picture_without_times
 from tests.support.homes import home_of
+from tests.support.patience import PATIENCE, wait_until
 
 PROCESSES = 8
-PATIENCE = 60
 PLAN = """\
 name: NAME
 steps:
@@ -38,10 +37,7 @@ steps:
 
 
 def _wait_for(condition: str, folder: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not list(home_of(folder).glob(condition)):
-        assert time.monotonic() < deadline, f"{condition} never appeared"
-        time.sleep(0.02)
+    wait_until(lambda: list(home_of(folder).glob(condition)), condition)
 
 
 @pytest.fixture

@@ -56,9 +56,12 @@ def test_kills_while_a_sandbox_is_made_are_survived(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passed = [
-        each for each in boundaries(folder, tmp_path / "log") if each.startswith(("restore.", "sandbox."))
+        each
+        for each in boundaries(folder, tmp_path / "log")
+        if each.startswith(("restore.", "sandbox.", "tree."))
     ]
     assert passed.count("restore.sync") == 2, "that of the files, and that of what is excluded"
+    assert {"tree.copy", "tree.write"} <= set(passed)
     for act, number in sorted({(each, n) for each in passed for n in (1, passed.count(each))}):
         subprocess.run(["rm", "-rf", str(folder / ".mulligan")], check=True)
         monkeypatch.setenv(

@@ -15,6 +15,7 @@ from tests.faults.trials import GIT_USER
 from tests.shims import preloaded
 from tests.support.git_world import run_git
 from tests.support.homes import home_of
+from tests.support.patience import PATIENCE
 
 PLAN = """\
 name: NAME
@@ -66,7 +67,13 @@ class World:
         argv = [sys.executable, "-m", "mulligan", *words, "--format", "json"]
         environment = preloaded("nfs", {**GIT_USER, **self._settings})
         done = subprocess.run(
-            argv, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+            argv,
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
         assert "Traceback" not in done.stderr, done.stderr
         return done

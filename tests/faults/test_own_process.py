@@ -1,7 +1,6 @@
 """A process can cancel and take over the plans that its own threads run, as it can those of other processes."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from mulligan.domain.plans.plan import State
 from mulligan.errors import Interrupted, MulliganError, PlanBusy
 from tests.faults.projects import go_of, project_in, waiting
 from tests.support.homes import home_of
+from tests.support.patience import PATIENCE, wait_until
 
 PLAN = """name: p
 config: {sandbox.at: own-path}  # steps wait for a file of the real folder
@@ -21,7 +21,6 @@ steps:
     args: {command: "echo 2 >> two; touch held; until [ -e $MULLIGAN_VAR_GO ]; do sleep 0.02; done"}
   - {name: three, tool: shell, args: {command: "echo 3 >> three"}}
 """
-PATIENCE = 30
 
 
 class Running:
@@ -50,10 +49,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
     (tmp_path / "plan.yaml").write_text(waiting(PLAN, tmp_path))
     project_in(tmp_path)
     found = Running(lambda: project_in(tmp_path).execute(tmp_path / "plan.yaml"))
-    end = time.monotonic() + PATIENCE
-    while not list(home_of(tmp_path).glob("sandboxes/*/workspace/held")):
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    wait_until(lambda: list(home_of(tmp_path).glob("sandboxes/*/workspace/held")), "the step waits")
     yield found
     go_of(tmp_path).touch()
     found.join()
@@ -98,10 +94,7 @@ def test_a_project_that_was_asked_to_stop_runs_its_next_plan(tmp_path: Path) -> 
         ended.append(project.execute(tmp_path / "plan.yaml").state)
 
     found = Running(both)
-    end = time.monotonic() + PATIENCE
-    while not list(home_of(tmp_path).glob("sandboxes/*/workspace/held")):
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    wait_until(lambda: list(home_of(tmp_path).glob("sandboxes/*/workspace/held")), "the step waits")
     other.cancel("p")
     found.join()
     assert ended == [State.COMPLETE]

@@ -16,6 +16,7 @@ import pytest
 
 from tests.faults.processes import processes_with
 from tests.support.homes import home_of
+from tests.support.patience import PATIENCE
 from tests.support.users import ROOT_ALONE, USERS, User
 from tests.unit.tools.daemons import is_gone_or_zombie
 
@@ -74,7 +75,7 @@ class Killed:
         runner.wait()
 
     def _sandbox_with(self, name: str) -> Path:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             sandboxes = [self.folder, *home_of(self.project).glob("sandboxes/*/app")]
             found = [each for each in sandboxes if (each / name).exists() and (each / "b").exists()]

@@ -6,7 +6,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +18,7 @@ from mulligan.domain.plans.plan import State
 from mulligan.errors import NextStep, PlanBusy
 from tests.faults.projects import go_of, project_in, waiting
 from tests.support.homes import home_of
+from tests.support.patience import PATIENCE, wait_until
 from tests.support.snapshot_world import picture
 
 PLAN = """name: p
@@ -30,7 +30,6 @@ steps:
     args: {command: "echo 2 >> two; touch held; until [ -e $MULLIGAN_VAR_GO ]; do sleep 0.02; done"}
   - {name: three, tool: shell, args: {command: "echo 3 >> three"}}
 """
-PATIENCE = 30
 
 
 @pytest.fixture
@@ -39,10 +38,7 @@ def hung(tmp_path: Path) -> "Iterator[subprocess.Popen[bytes]]":
     (tmp_path / "plan.yaml").write_text(waiting(PLAN, tmp_path))
     command = [sys.executable, "-m", "mulligan", "--format", "json", "plan", "execute", "plan.yaml"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    end = time.monotonic() + PATIENCE
-    while not list(home_of(tmp_path).glob("sandboxes/*/workspace/held")):
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    wait_until(lambda: list(home_of(tmp_path).glob("sandboxes/*/workspace/held")), "the step waits")
     process.send_signal(signal.SIGSTOP)
     go_of(tmp_path).touch()
     yield process

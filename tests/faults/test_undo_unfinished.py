@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from tests.support.confined import written_by_coverage
 from tests.support.homes import home_of, homes_beside
 from tests.support.keeping import keep, put_back
 from tests.support.long_run import LONGER
+from tests.support.patience import wait_until
 
 TOOLS = """\
 import time
@@ -56,7 +56,6 @@ steps:
   - {name: two, tool: publish, args: {title: two}}
   - {name: write, tool: write_file, args: {path: new, content: new}}
 """
-PATIENCE = 30.0
 MOMENTS = 8 * LONGER  # looked at, spread evenly over all that there are
 
 
@@ -97,10 +96,7 @@ def notes(world: Path) -> list[str]:
 
 
 def until(world: Path, note: str) -> None:
-    limit = time.monotonic() + PATIENCE
-    while note not in notes(world):
-        assert time.monotonic() < limit, f"{note} never came"
-        time.sleep(0.01)
+    wait_until(lambda: note in notes(world), note)
 
 
 def killed_during_undo(folder: Path, world: Path, title: str) -> None:

@@ -19,6 +19,7 @@ import pytest
 from tests.hostile.program import say
 from tests.support.homes import home_of, homes_beside
 from tests.support.keeping import keep, put_back
+from tests.support.patience import PATIENCE
 
 PLAN = """\
 name: p
@@ -116,7 +117,7 @@ def decisions_in(node: dict[str, Any]) -> list[str]:
 def kill_applying(folder: Path) -> None:
     command = [sys.executable, "-m", "mulligan", "plan", "apply", "--yes", "q"]
     fault = {**os.environ, "MULLIGAN_FAULT": "after:apply.ready:1:SIGKILL"}
-    assert subprocess.run(command, cwd=folder, env=fault, check=False, timeout=60).returncode == -9
+    assert subprocess.run(command, cwd=folder, env=fault, check=False, timeout=PATIENCE).returncode == -9
 
 
 @pytest.mark.parametrize(("table", "column"), tables())

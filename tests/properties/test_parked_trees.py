@@ -1,4 +1,4 @@
-"""A sandbox that was made from a parked tree is, byte for byte, what one that was made from nothing is."""
+"""However a sandbox is made (of a parked tree, copied, written), it is byte for byte what a restore makes."""
 
 import os
 import shutil
@@ -12,13 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mulligan.adapters.sandboxes import parked_trees
 from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
 from mulligan.adapters.sandboxes.private_sandbox import Workplace
-from mulligan.adapters.snapshots.capture import tree_reader
+from mulligan.adapters.snapshots.format import pack_format
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox
 from mulligan.domain.text.ids import PlanId
-from mulligan.ports import SandboxOrder, Unobserved
+from mulligan.ports import SandboxOrder, Unobserved, WorkingTree
 from tests.support.snapshot_world import new_store
+from tests.support.walkers import WALKERS, walked
 
 PLANS = [PlanId(f"01JZZZZZZZZZZZZZZZZZZZZZZ{letter}") for letter in "ABCD"]
 FILES = 70  # fewer are not parked
@@ -27,7 +29,12 @@ FILES = 70  # fewer are not parked
 @pytest.fixture(autouse=True)
 def _as_on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have files recognised by their times, wherever the tests run."""
-    monkeypatch.setattr(tree_reader, "keeps_no_times", lambda _path: False)
+
+    def no(_path: Path) -> bool:
+        return False
+
+    for module in ("capture.tree_reader", "store"):
+        monkeypatch.setattr(f"mulligan.adapters.snapshots.{module}.keeps_no_times", no)
 
 
 class Copies:
@@ -49,6 +56,11 @@ class Copies:
     def make(
         self, plan_id: PlanId, patterns: tuple[str, ...] = (), excluded: frozenset[str] = frozenset()
     ) -> Sandbox:
+        return self.kind.create(self.order(plan_id, patterns, excluded), Unobserved())[0]
+
+    def order(
+        self, plan_id: PlanId, patterns: tuple[str, ...] = (), excluded: frozenset[str] = frozenset()
+    ) -> SandboxOrder:
         resource = Resource(
             name="data",
             type=ResourceType.FS_DIRECTORY,
@@ -57,7 +69,7 @@ class Copies:
             from_revision=None,
             create=False,
         )
-        order = SandboxOrder(
+        return SandboxOrder(
             plan_id=plan_id,
             resource=resource,
             location=self.real,
@@ -66,7 +78,13 @@ class Copies:
             include_ignored=True,
             patterns=patterns,
         )
-        return self.kind.create(order, Unobserved())[0]
+
+    def restored(self, sandbox: Sandbox) -> Path:
+        """Restore what a sandbox started from, file by file out of the store."""
+        path = self.home / "restored"
+        tree = WorkingTree(path=path, cache_key="restored", excluded=frozenset(), real=False)
+        self.place.store.restore(sandbox.base, tree, Unobserved())
+        return path
 
     def parked(self) -> list[Path]:
         return sorted((self.home / "sandboxes" / ".parked").glob("*/*"))
@@ -181,18 +199,21 @@ def tried(change: Change, folder: Path, outside: Path) -> None:
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
+    how=st.sampled_from(sorted(WALKERS)),
     by_plan=st.lists(st.sampled_from([*CHANGES, _nothing_left]), max_size=4),
     while_parked=st.lists(st.sampled_from(CHANGES), max_size=4),
     to_real=st.lists(st.sampled_from([_write, _remove, _add, _replace_by_symlink, _attributes]), max_size=3),
 )
-def test_a_sandbox_from_a_parked_tree_is_what_a_new_one_is(
+def test_a_sandbox_from_a_parked_tree_and_a_new_one_are_what_a_restore_makes(
     tmp_path_factory: pytest.TempPathFactory,
+    how: str,
     by_plan: list[Change],
     while_parked: list[Change],
     to_real: list[Change],
 ) -> None:
     tmp_path = tmp_path_factory.mktemp("parked")
-    warm, cold = Copies(tmp_path), Copies(tmp_path, pool=0)
+    # To the second store files are old, and so copied; to the first they are young, and so written.
+    warm, cold = Copies(tmp_path), Copies(tmp_path, pool=0, ahead_ns=10**12)
     fill(warm.real)
     first = warm.make(PLANS[0])
     for change in by_plan:
@@ -204,8 +225,11 @@ def test_a_sandbox_from_a_parked_tree_is_what_a_new_one_is(
             tried(change, parked, tmp_path / "outside")
     for change in to_real:
         tried(change, warm.real, tmp_path / "elsewhere")
-    second, fresh = warm.make(PLANS[1]), cold.make(PLANS[1])
-    assert everything(Path(second.path)) == everything(Path(fresh.path))
+    with walked(how):
+        second, fresh = warm.make(PLANS[1]), cold.make(PLANS[1])
+    expected = everything(cold.restored(fresh))
+    assert everything(Path(second.path)) == expected
+    assert everything(Path(fresh.path)) == expected
     assert second.base.same_as(fresh.base)
     assert not warm.parked()
 
@@ -252,6 +276,31 @@ def test_a_file_that_a_program_writes_to_is_never_part_of_a_new_sandbox(tmp_path
         os.close(writer)
 
 
+@pytest.mark.parametrize("how", WALKERS)
+def test_a_fork_takes_its_files_from_the_sandbox_of_its_parent(
+    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies = Copies(tmp_path, pool=0, ahead_ns=10**12)
+    fill(copies.real)
+    parent = copies.make(PLANS[0])
+    (Path(parent.path) / "f0" / "deep" / "0.txt").write_text("of the parent")
+    snapshot = copies.kind.capture(parent, Unobserved()).snapshot
+    (Path(parent.path) / "f0" / "deep" / "7.txt").write_text("of a later step")
+    read: list[bytes] = []
+    real = pack_format.Pack.read
+
+    def noted(pack: pack_format.Pack, object_id: bytes) -> bytes:
+        read.append(object_id)
+        return real(pack, object_id)
+
+    monkeypatch.setattr(pack_format.Pack, "read", noted)
+    with walked(how):
+        fork = copies.kind.fork(copies.order(PLANS[1]), parent, snapshot, Unobserved())
+    assert len(read) < FILES // 2
+    monkeypatch.undo()
+    assert everything(Path(fork.path)) == everything(copies.restored(fork))
+
+
 def test_only_as_many_are_kept_as_the_setting_says(tmp_path: Path) -> None:
     copies = Copies(tmp_path)
     fill(copies.real)
@@ -262,6 +311,14 @@ def test_only_as_many_are_kept_as_the_setting_says(tmp_path: Path) -> None:
     assert copies.place.parked.clear()
     assert copies.parked() == []
     assert not copies.place.parked.clear()
+
+
+def test_none_is_kept_where_the_disk_is_nearly_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parked_trees, "_FREE", 1)  # the whole disk is to stay free
+    copies = Copies(tmp_path)
+    fill(copies.real)
+    copies.kind.park(copies.make(PLANS[0]))
+    assert copies.parked() == []
 
 
 def test_excluded_files_of_the_earlier_plan_are_gone(tmp_path: Path) -> None:

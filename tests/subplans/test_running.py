@@ -35,7 +35,7 @@ def test_sequential_children_build_on_each_other_and_know_what_their_parent_know
 def test_parallel_children_run_at_once(family: Family) -> None:
     meet = (
         'cd "$MULLIGAN_VAR_NOTES"; touch {0}; '
-        "for i in $(seq 200); do test -e {1} && exit; sleep 0.05; done; exit 1"
+        "for i in $(seq 6000); do test -e {1} && exit; sleep 0.05; done; exit 1"
     )
     parts = {"a": [shell(meet.format("a", "b"))], "b": [shell(meet.format("b", "a"))]}
 
@@ -44,7 +44,10 @@ def test_parallel_children_run_at_once(family: Family) -> None:
 
 @pytest.mark.parametrize("where", ["step", "setting"])
 def test_no_more_than_max_parallel_run_at_once(family: Family, where: str) -> None:
-    command = f"{note('+', 'at-once')}; sleep 0.2; {note('-', 'at-once')}"
+    second = "until test $(grep -c + at-once) -ge 2; do sleep 0.02; done"  # so that two meet, however late they start
+    command = (
+        f'{note("+", "at-once")}; (cd "$MULLIGAN_VAR_NOTES"; {second}); sleep 0.2; {note("-", "at-once")}'
+    )
     parts = {name: [shell(command)] for name in "abcde"}
     options, settings = ({"max_parallel": 2}, {}) if where == "step" else ({}, {"plan__max_parallel": 2})
 

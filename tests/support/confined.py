@@ -23,7 +23,9 @@ ATTEMPTS = {
     "move out": 'echo x > own; mv own "$1"',
     "move in": 'mv "$1" own',
     "write in another session": 'setsid -w sh -c "echo x > \\"$1\\""',
-    "write as a child of nobody": '(sh -c "echo x > \\"$1\\" && touch out" &); sleep 0.1; test -e out',
+    "write as a child of nobody": (
+        '(sh -c "echo x > \\"$1\\" && touch out; touch over" &); until test -e over; do sleep 0.01; done; test -e out'
+    ),
 }
 
 

@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 
 import mulligan
 from mulligan.__main__ import main
+from tests.support.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 _LONGEST_REQUEST = 1 << 20
@@ -103,7 +104,7 @@ def _take_terminal() -> None:
 
 
 def run_program(
-    words: Sequence[str], *, folder: Path, environment: Mapping[str, str], timeout: float = 120
+    words: Sequence[str], *, folder: Path, environment: Mapping[str, str], timeout: float = PATIENCE
 ) -> "subprocess.CompletedProcess[bytes]":
     """Run a command to its end and until all that it started has closed its output, like `subprocess.run`."""
     (out, stdout), (err, stderr) = os.pipe(), os.pipe()

@@ -10,9 +10,9 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 
 from tests.support.forks import in_a_process
+from tests.support.patience import PATIENCE
 
 Hold = Callable[[], AbstractContextManager[object]]
-_PATIENCE = 10.0  # seconds
 _LONG_ENOUGH = 0.2  # seconds in which a process that need not wait would be through
 
 
@@ -75,7 +75,7 @@ def gets_it(hold: Hold) -> bool:
 
 def _status(pid: int) -> int | None:
     """Return how a process ended; one that does not end in time is killed, and has none."""
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         found, status = os.waitpid(pid, os.WNOHANG)
         if found:

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.keeping import keep, put_back
+from tests.support.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-PATIENCE = 60  # seconds
 SHOWN_AS = "/home/you/api"  # where the pages have the project
 
 # What every example finds: a plan that was executed, and the same once more as a file.

@@ -25,11 +25,11 @@ from shutil import rmtree
 from string import ascii_lowercase
 
 from tests.support.page_examples import ROOT, Example, environment, examples_of
+from tests.support.patience import PATIENCE
 from tests.support.terminal import Terminal
 
 DOCS = ROOT / "docs"
 WALKED = [ROOT / "README.md", DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
-PATIENCE = 60  # seconds
 SHOWN_AS = "/home/you"
 ON_A_TERMINAL = "<!-- on a terminal -->"
 _COLUMNS, _LINES = 100, 40

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE
+
 PAGE = 4096
 
 
@@ -37,7 +39,7 @@ class SmallDisk:
 
     def make_read_only(self) -> None:
         """Let nothing be written any more, once the system has let go of what processes that ended had watched."""
-        command, until = ["mount", "-o", "remount,ro", str(self.path)], time.monotonic() + 10
+        command, until = ["mount", "-o", "remount,ro", str(self.path)], time.monotonic() + PATIENCE
         while subprocess.run(command, check=False).returncode:
             assert time.monotonic() < until, "the disk stays busy"
             time.sleep(0.05)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.support.forked_program import start_program
+from tests.support.patience import PATIENCE
 
-PATIENCE = 60  # seconds
 _PIECE = re.compile(rb"\x1b\[([\d;?]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)")
 
 

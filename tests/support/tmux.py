@@ -5,13 +5,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
-PATIENCE = 60.0  # seconds
+from tests.support.patience import PATIENCE, wait_until
+
 _REMEMBER = ("set-option", "-g", "history-limit", "10000")  # lines
 MISSING = [name for name in ("tmux", "vim", "less", "bash") if shutil.which(name) is None]
 
@@ -62,13 +64,23 @@ class Pane:
         self._marks += 1
         file = self.folder.parent / f"stty-{self._marks}"
         self.enter(f"stty -g > {file}.new; mv {file}.new {file}")
-        limit = time.monotonic() + PATIENCE
-        while not file.exists():
-            assert time.monotonic() < limit, f"no prompt:\n{self.screen()}"
-            time.sleep(0.05)
+        wait_until(file.exists, "the shell is at its prompt")
         # What is typed before the prompt is drawn twice.
         self.until(lambda screen: screen.rstrip().endswith("$"), "the prompt")
         return file.read_text()
+
+    def await_raw(self) -> None:
+        """Wait until the terminal belongs to a program, not to the shell, that reads each key by itself."""
+        shell, tty = self.tmux("display-message", "-p", "-t", "w", "#{pane_pid} #{pane_tty}").split()
+
+        def is_raw() -> bool:
+            in_front = Path(f"/proc/{shell}/stat").read_text().rpartition(")")[2].split()[5]
+            with open(
+                tty, "rb", buffering=0, opener=lambda path, flags: os.open(path, flags | os.O_NOCTTY)
+            ) as file:
+                return in_front != shell and not termios.tcgetattr(file)[3] & termios.ICANON
+
+        wait_until(is_raw, "a program reads keys")
 
     def clear(self) -> None:
         self.enter("clear")

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.patience import PATIENCE
+
 NOBODY = 65534
 USERS = [
     pytest.param("root", marks=pytest.mark.skipif(os.getuid() != 0, reason="needs root")),
@@ -70,7 +72,7 @@ class User:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=PATIENCE,
             **self.identity,
         )
         assert ended.stdout, ended.stderr

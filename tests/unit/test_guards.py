@@ -17,6 +17,7 @@ from mulligan.errors import PlanTakenOver
 from mulligan.ports import Ended, Observer, StopRequest, Unobserved
 from mulligan.wiring.system_clock import SystemClock
 from tests.support.homes import home_of
+from tests.support.patience import PATIENCE
 
 ONE, OTHER, CHILD = (PlanId(f"01K0000000000000000000000{n}") for n in (1, 2, 3))
 
@@ -49,7 +50,7 @@ def take(folder: Path, plan_id: str) -> None:
 def test_a_plan_that_was_taken_stops_the_thread_that_works_on_it_and_no_other(
     locks: FilePlanLocks, tmp_path: Path
 ) -> None:
-    both_hold, one_is_taken = threading.Barrier(3, timeout=30), threading.Event()
+    both_hold, one_is_taken = threading.Barrier(3, timeout=PATIENCE), threading.Event()
 
     def work_on(plan_id: PlanId) -> str | None:
         with locks.hold(plan_id):

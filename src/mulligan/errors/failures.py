@@ -142,6 +142,13 @@ class SystemFailed(Failed):
         super().__init__(**(known | facts))
 
 
+class HookPayloadUnusable(Failed):
+    """An agent handed its hook something that is not one of its payloads."""
+
+    message = "the payload of {agent} {reason}"
+    hint = "the event is not recorded; the next one finds what changed"
+
+
 class LockImpossible(SystemFailed):
     """The operating system refused a file lock, without which two commands could damage each other's work."""
 

@@ -170,6 +170,16 @@ class SnapshotStore(StoredTrees, Protocol):
         completes it.
         """
 
+    def create(
+        self, snapshot: Snapshot, tree: WorkingTree, observer: Observer, like: WorkingTree | None
+    ) -> None:
+        """Make a tree of ours that nobody has seen yet, exactly what the snapshot holds.
+
+        `like` is a tree that holds much of the same, as the last capture of it found: files that have not changed
+        since are copied from there, or shared with it where the filesystem can. The others come from the store. Cut
+        off anywhere, running it again completes it.
+        """
+
     def reserve(self, sizes: Mapping[Path, int]) -> AbstractContextManager[None]:
         """Keep bytes free on the disks of these places, for what follows the end of this; SystemFailed if too few.
 

@@ -13,11 +13,11 @@ import pytest
 from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.domain.text.ids import PlanId
 from mulligan.ports import Locks, StopRequest
+from tests.support.patience import PATIENCE
 
 PLAN = PlanId("01K00000000000000000000001")
 CHILD = PlanId("01K00000000000000000000002")
 SINCE = datetime(2026, 1, 1, tzinfo=UTC)
-PATIENCE = 30.0
 
 
 class FixedClock:

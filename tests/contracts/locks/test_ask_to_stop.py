@@ -4,13 +4,14 @@ import pytest
 
 from mulligan.errors import PlanBusy
 from tests.contracts.locks.conftest import PLAN, Claimants
+from tests.support.patience import PATIENCE
 
 
 def test_a_process_is_asked_and_waited_for(claimants: Claimants) -> None:
     with claimants.process() as process:
         claimants.locks().ask_to_stop(PLAN)
         assert claimants.locks().holder(PLAN) is None
-        assert process.wait(timeout=60) == -signal.SIGTERM
+        assert process.wait(timeout=PATIENCE) == -signal.SIGTERM
     claimants.locks().ask_to_stop(PLAN)  # no holder is left to ask
 
 

@@ -5,12 +5,13 @@ import pytest
 from mulligan.adapters import plan_locks
 from mulligan.errors import PlanBusy
 from tests.contracts.locks.conftest import CHILD, PLAN, Claimants
+from tests.support.patience import PATIENCE
 
 
 def test_a_process_is_ended(claimants: Claimants) -> None:
     with claimants.process() as process:
         assert claimants.locks().take_over(PLAN, []) == []
-        assert process.wait(timeout=60) == -signal.SIGKILL
+        assert process.wait(timeout=PATIENCE) == -signal.SIGKILL
         with claimants.locks().hold(PLAN):
             pass
 

@@ -8,8 +8,7 @@ from mulligan.adapters.engine.threads import ThreadEngine
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ToolFailed
 from mulligan.ports import Ended, Observer, StopRequest, Unobserved
-
-PATIENCE = 30.0
+from tests.support.patience import PATIENCE
 
 
 class Running:

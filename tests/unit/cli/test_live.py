@@ -2,7 +2,6 @@
 
 import io
 import threading
-from collections.abc import Callable
 
 import pytest
 
@@ -13,6 +12,7 @@ from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.inert_text import Inert
 from mulligan.domain.text.json_value import JsonObject
+from tests.support.patience import wait_until
 from tests.support.terminal import Terminal
 from tests.unit.examples import NOON
 
@@ -204,14 +204,9 @@ def test_a_clock_of_its_own_keeps_the_terminal_in_motion(monkeypatch: pytest.Mon
     looking.now = 0.0
     looking.live.event(started("build"))
     looking.now = 2.0
-    assert _soon(lambda: "▸ build  2 s" in looking.shown)
+    wait_until(lambda: "▸ build  2 s" in looking.shown, "two seconds are shown")
     looking.live.close()
     assert looking.shown == ""
-
-
-def _soon(holds: Callable[[], bool]) -> bool:
-    waiting = threading.Event()
-    return any(holds() or waiting.wait(0.02) for _ in range(200))
 
 
 def test_a_document_is_accompanied_by_nothing(capfd: pytest.CaptureFixture[str]) -> None:

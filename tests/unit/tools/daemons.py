@@ -1,10 +1,10 @@
 """Processes that try to outlive the call that started them."""
 
 import sys
-import time
 from pathlib import Path
 
 from mulligan.adapters.tools.launcher.launcher import is_zombie
+from tests.support.patience import wait_until
 
 DAEMON = """\
 import os, sys, time
@@ -32,7 +32,5 @@ def is_gone(root: Path) -> bool:
 
 def is_gone_or_zombie(pid: int) -> bool:
     """Whoever adopted it may not have reaped it yet."""
-    limit = time.monotonic() + 30
-    while not is_zombie(pid) and time.monotonic() < limit:
-        time.sleep(0.01)
-    return is_zombie(pid)
+    wait_until(lambda: is_zombie(pid), f"process {pid} has ended")
+    return True

@@ -15,6 +15,7 @@ from mulligan.adapters.tools.process.attachment import Attachment
 from mulligan.adapters.tools.process.tool_output import Shown
 from mulligan.errors import SystemFailed
 from mulligan.ports import Streams
+from tests.support.patience import PATIENCE
 
 
 def streams(
@@ -58,7 +59,7 @@ def command_end(attachment: Attachment) -> int:
 
 
 def until(attachment: Attachment, shown: Shown, fits: Callable[[], bool]) -> None:
-    selector, limit = DefaultSelector(), time.monotonic() + 20
+    selector, limit = DefaultSelector(), time.monotonic() + PATIENCE
     while not fits():
         assert time.monotonic() < limit
         selector.select(min(attachment.watch(selector, 0.1) or 0.1, 0.1))

@@ -3,11 +3,13 @@
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from mulligan.adapters.tools.launcher.launcher import is_zombie
 from mulligan.errors import ToolFailed
+from tests.support.patience import PATIENCE
 from tests.support.raised import raises
 from tests.support.recording_host import RecordingHost, a_request
 from tests.unit.tools.timeouts import timed_out
@@ -128,15 +130,20 @@ def test_a_timeout_ends_the_worker_and_what_it_started(call, module, root):
     assert is_gone(root)
 
 
-def test_the_time_a_checkpoint_takes_is_not_the_functions(toolbox, module, call, root):
+def test_the_time_a_checkpoint_takes_is_not_the_functions(toolbox, module, call, root, monkeypatch):
+    late = 0.0
+
     class SlowHost(RecordingHost):
         def checkpoint(self, label, metadata):
-            time.sleep(1.2)
+            nonlocal late
+            late += 3600
             return super().checkpoint(label, metadata)
 
-    module("def f(context): return context.checkpoint('slow')\ndef g(context): pass\n")
-    call("python", function="work:g")  # so that the worker has begun: that is counted
-    request = a_request(root, {"function": "work:f"}, timeout=1.0)
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + late)
+    for name in ("worker.worker_calls", "process.launcher_client"):
+        monkeypatch.setattr(f"mulligan.adapters.tools.{name}.time", clock)
+    module("def f(context): return context.checkpoint('slow')\n")
+    request = a_request(root, {"function": "work:f"}, timeout=PATIENCE)
     assert toolbox.tool("python").call(request, SlowHost()).output == "group-1"
 
 
@@ -168,7 +175,12 @@ def test_orphans_left_running_are_ended_and_reported(call, module, root):
 
 
 def test_finished_children_that_nobody_waited_for_are_no_leftovers(call, module):
-    module("def f(context):\n    subprocess.Popen(['true'])\n    time.sleep(0.1)\n    return os.getpid()\n")
+    module(
+        "def f(context):\n"
+        "    child = subprocess.Popen(['true'])\n"
+        "    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)\n"
+        "    return os.getpid()\n"
+    )
     first = call("python", function="work:f")
     assert first.messages == ()
     assert call("python", function="work:f").output == first.output

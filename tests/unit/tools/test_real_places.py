@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from mulligan.domain.resources.appearance import Appearance, Mount
 from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import RealPathImpossible, SystemFailed
+from tests.support.patience import wait_until
 from tests.support.recording_host import PLAN, RecordingHost, a_request
 from tests.unit.tools.daemons import is_gone_or_zombie
 
@@ -243,7 +243,7 @@ class TestLaunchers:
         (guardian,) = children_of(os.getpid())
         (launcher,) = children_of(guardian)
         os.kill(launcher, signal.SIGKILL)
-        assert _soon(lambda: not children_of(guardian))
+        wait_until(lambda: not children_of(guardian), "the launcher is gone")
         assert project.run("cat f", appearance) == "own"
 
     def test_of_another_appearance_are_not_used(self, project: Project) -> None:
@@ -271,7 +271,7 @@ class TestSurvivors:
         ]
         here = Path(__file__).parents[3]
         runner = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": f"{here / 'src'}:{here}"})
-        assert _soon(lambda: note.exists() and note.read_text().strip() != "")
+        wait_until(lambda: note.exists() and note.read_text().strip(), "it has started")
         left = int(note.read_text())
         (guardian,) = children_of(runner.pid)
         (launcher,) = children_of(guardian)
@@ -292,21 +292,14 @@ class TestSurvivors:
         with subprocess.Popen([*words, "sleep", "300"]) as other:
             mine = os.readlink("/proc/self/ns/mnt")
             try:
-                assert _soon(lambda: os.readlink(f"/proc/{other.pid}/ns/mnt") != mine)
+                wait_until(
+                    lambda: os.readlink(f"/proc/{other.pid}/ns/mnt") != mine, "it has mounts of its own"
+                )
                 for path in (str(project.own), str(project.real)):  # not "/": other tests run there
                     assert survivors.end_left_of(PLAN, [a_sandbox(Path(path), Path(path))]) == ()
                 assert other.poll() is None
             finally:
                 other.kill()
-
-
-def _soon(condition: Callable[[], bool]) -> bool:
-    limit = time.monotonic() + 30
-    while not condition():
-        if time.monotonic() > limit:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 class TestOtherWays:

@@ -16,6 +16,7 @@ from mulligan.adapters.snapshots.capture.full_capture import unheld_in
 from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
 from mulligan.adapters.snapshots.format.chunks import pieces
 from mulligan.adapters.snapshots.format.tree_format import EntryKind
+from mulligan.adapters.snapshots.new_trees.tree_creation import Creation, Source
 from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
 from mulligan.adapters.snapshots.packs.live_objects import Marks
 from mulligan.adapters.snapshots.packs.objects import HashingSink, Sink
@@ -32,6 +33,7 @@ from mulligan.adapters.snapshots.restore.replacement import replace_files
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, SparedRecords, compare_trees
 from mulligan.adapters.snapshots.restore.restorer import Restoring
 from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusions_of, left_out_in
+from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
@@ -229,6 +231,31 @@ class PackedSnapshotStore(PackedTrees):
             difference = self._difference(looking, snapshot, tree, spared)
             self._carry_out(tree, difference, kept, observer)
         return difference.changes()
+
+    def create(
+        self, snapshot: Snapshot, tree: WorkingTree, observer: Observer, like: WorkingTree | None
+    ) -> None:
+        if os.path.lexists(tree.path):
+            self.restore(snapshot, tree, observer)
+            return
+        with translated(tree.path, written=self._work):
+            self._objects.refresh()
+            creation = Creation(snapshot, tree, self._objects, self._folders, self._source(like), observer)
+            top = creation.run(self._now_ns)
+            self._cache.remember(
+                tree.cache_key,
+                top,
+                self._objects.pack_names(),
+                files_read=creation.files_written,
+                bytes_read=creation.bytes_written,
+            )
+
+    def _source(self, tree: WorkingTree | None) -> Source | None:
+        """Return what is known of a tree that files can be copied from, where that can be relied on."""
+        if tree is None or keeps_no_times(tree.path):
+            return None
+        top = self._cache.recall(tree.cache_key, self._objects).top
+        return Source(tree.path, top) if top is not None and tree.path.is_dir() else None
 
     def _carry_out(
         self, tree: WorkingTree, difference: Difference, kept: KnownTree | None, observer: Observer

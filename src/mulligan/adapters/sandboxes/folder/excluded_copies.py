@@ -7,7 +7,6 @@ not have is left out too. Folders are reached one name at a time on both sides, 
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from mulligan.domain.paths.path_patterns import lines_of
 from mulligan.domain.resources.placement import PROJECT_HOME
 from mulligan.errors import SystemFailed
 from mulligan.osfiles.directory_handles import Folders, path_of
+from mulligan.osfiles.file_clones import copy_contents
 from mulligan.osfiles.folders import sync_filesystem
 from mulligan.ports import SnapshotStore, WorkingTree
 
@@ -163,14 +163,21 @@ def _copy_entry(old: int, new: int, name: str, st: os.stat_result) -> None:
         os.symlink(os.readlink(name, dir_fd=old), name, dir_fd=new)
         os.utime(name, ns=(st.st_mtime_ns, st.st_mtime_ns), dir_fd=new, follow_symlinks=False)
     elif stat.S_ISREG(st.st_mode):
-        with open(name, "rb", opener=lambda path, _: os.open(path, _OLD, dir_fd=old)) as source:
-            if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
-                return  # another kind of thing has the name now
-            target = os.open(name, _NEW, 0o600, dir_fd=new)
-            with os.fdopen(target, "wb") as file:
-                shutil.copyfileobj(source, file, 1 << 20)
-                file.flush()
-                _take_over(os.fstat(source.fileno()), target)
+        source = os.open(name, _OLD, dir_fd=old)
+        try:
+            if stat.S_ISREG(os.fstat(source).st_mode):  # else another kind of thing has the name now
+                _copy_file(source, new, name)
+        finally:
+            os.close(source)
+
+
+def _copy_file(source: int, new: int, name: str) -> None:
+    target = os.open(name, _NEW, 0o600, dir_fd=new)
+    try:
+        copy_contents(source, target)
+        _take_over(os.fstat(source), target)
+    finally:
+        os.close(target)
 
 
 def _take_over(st: os.stat_result, target: int) -> None:

@@ -1,19 +1,20 @@
 """Sandboxes of folders: the folder is captured, and the snapshot restored into a folder of the plan's own."""
 
+import os
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes.folder.excluded_copies import copy_excluded, patterns_in
 from mulligan.adapters.sandboxes.private_sandbox import Private
-from mulligan.adapters.sandboxes.removal import remove_tree
+from mulligan.adapters.sandboxes.removal import remove_new_tree, remove_tree
 from mulligan.adapters.sandboxes.suitability import unsuitable_place
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, PathChange, Survey, Unheld
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.errors import ResourceUnsuitable
+from mulligan.errors import MulliganError, ResourceUnsuitable, SystemFailed
 from mulligan.ports import Observer, SandboxOrder, WorkingTree
 
 
@@ -39,12 +40,12 @@ class DirectorySandboxes(Private):
         order = with_ignore_file(order)
         real = real_tree(order.location, order.excluded, order.patterns)
         capture = self._store.capture(real, observer)
-        sandbox = self._make(order, capture.snapshot, observer)
+        sandbox = self._make(order, capture.snapshot, real, observer)
         unread = self._copy_excluded(real.path, sandbox)
         return sandbox, replace(capture, unheld=(*capture.unheld, *unread))
 
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
-        sandbox = self._make(replace(order, patterns=parent.patterns), snapshot, observer)
+        sandbox = self._make(replace(order, patterns=parent.patterns), snapshot, self._tree(parent), observer)
         self._copy_excluded(Path(parent.path), sandbox)
         return sandbox
 
@@ -119,17 +120,27 @@ class DirectorySandboxes(Private):
             real=False,
         )
 
-    def _make(self, order: SandboxOrder, base: Snapshot, observer: Observer) -> Sandbox:
+    def _make(self, order: SandboxOrder, base: Snapshot, like: WorkingTree, observer: Observer) -> Sandbox:
         sandbox = self._sandbox(order, base)
-        self._fill(sandbox, base, observer)
+        self._fill(sandbox, base, like, observer)
         return sandbox
 
-    def _fill(self, sandbox: Sandbox, base: Snapshot, observer: Observer) -> None:
-        """Make the working copy of a new sandbox, from a parked tree where there is one."""
+    def _fill(self, sandbox: Sandbox, base: Snapshot, like: WorkingTree, observer: Observer) -> None:
+        """Make the working copy of a new sandbox: of a parked tree, or of files of a tree that holds much the same."""
         tree = self._tree(sandbox)
         if not self._place.parked.adopt(sandbox, base, tree, observer):
-            self._store.restore(base, tree, observer)
+            self._create(base, tree, like, observer)
         self._store.mark_new(tree)
+
+    def _create(self, base: Snapshot, tree: WorkingTree, like: WorkingTree, observer: Observer) -> None:
+        is_new = not os.path.lexists(tree.path)
+        try:
+            self._store.create(base, tree, observer, like)
+        except MulliganError:
+            if is_new:  # on a disk that is full, what is next needs the room: to record that this failed
+                with suppress(SystemFailed):
+                    remove_new_tree(tree.path)
+            raise
 
 
 def real_tree(location: Path, excluded: frozenset[str], patterns: tuple[str, ...]) -> WorkingTree:

@@ -95,7 +95,7 @@ class GitSandboxes(DirectorySandboxes):
         if revision is None:
             real = real_tree_of(sandbox, _GIT)
             found = self._store.capture(real, observer)
-            self._fill(sandbox, found.snapshot, observer)
+            self._fill(sandbox, found.snapshot, real, observer)
             unread = self._copy_excluded(real.path, sandbox)  # before inner repositories get git directories
             found = replace(found, unheld=(*found.unheld, *unread))
             observer.progress(_MADE, 0, 3)
@@ -128,7 +128,7 @@ class GitSandboxes(DirectorySandboxes):
             git_dir=str(self._context.repositories.of(order.plan_id, order.resource.name).path),
         )
         self._clear_for(sandbox, snapshot)
-        self._fill(sandbox, _only(snapshot, 0), observer)
+        self._fill(sandbox, _only(snapshot, 0), self._tree(parent), observer)
         self._restore_git_directory(sandbox, snapshot, observer)
         self._copy_excluded(Path(parent.path), sandbox)
         if not self._context.bare_of(parent).is_there:  # an apply removed it, with the parent's sandbox

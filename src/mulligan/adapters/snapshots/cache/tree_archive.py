@@ -12,7 +12,7 @@ never unpacked. The caller that opens an archive has verified its bytes.
 import marshal
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from mulligan.adapters.snapshots.format.signatures import SIGNATURE_LENGTH, Listing
@@ -49,6 +49,17 @@ class Archive:
         return Listing(
             bytes(self.heap[at:middle]), bytes(self.heap[middle : middle + count * SIGNATURE_LENGTH])
         )
+
+    def signatures(self, row: int) -> Iterator[bytes]:
+        """Yield the signatures in a folder and in all below."""
+        for each in range(row, self._row(row)[0]):
+            _, name, names, count, _, _, at, *_ = self._row(each)
+            at += name + names
+            yield bytes(self.heap[at : at + count * SIGNATURE_LENGTH])
+
+    def leaves_out(self, row: int) -> bool:
+        """Return whether something in a folder, or below, is excluded."""
+        return any(self._row(each)[4] & _SKIPPED for each in range(row, self._row(row)[0]))
 
     def held(self, row: int) -> int:
         """Return the number of names in a folder's listing."""

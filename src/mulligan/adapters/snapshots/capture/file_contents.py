@@ -12,7 +12,7 @@ from mulligan.adapters.snapshots.capture.sqlite_locks import not_written_by_sqli
 from mulligan.adapters.snapshots.format.chunks import CHUNK, CHUNKED_ABOVE, pieces
 from mulligan.adapters.snapshots.format.pack_format import Kind
 from mulligan.adapters.snapshots.format.signatures import signature
-from mulligan.adapters.snapshots.format.tree_format import Attributes, Entry
+from mulligan.adapters.snapshots.format.tree_format import Attributes, Entry, EntryKind
 from mulligan.adapters.snapshots.packs.objects import Sink
 from mulligan.adapters.snapshots.scan.scan import Gone
 from mulligan.osfiles.directory_handles import Place, path_of
@@ -21,6 +21,7 @@ _HOLE = 4096  # zeros of this length and alignment become a hole again
 _PAUSES = (0.0, 0.005, 0.02, 0.08, 0.2)  # seconds before each try to read a file that kept changing
 # A fifo put in its place must not block.
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_ATTRIBUTES = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
@@ -182,7 +183,25 @@ def write_attributes(fd: int, wanted: Attributes) -> None:
             os.setxattr(fd, key, value)
 
 
-def write_file(fd: int, entry: Entry, read: Callable[[bytes], bytes], told: Told) -> None:
+def write_entry(folder_fd: int, name: str, entry: Entry, read: Callable[[bytes], bytes], told: Told) -> None:
+    """Write a file or symlink under a name that is free, exactly as the entry says."""
+    times = (entry.mtime_ns, entry.mtime_ns)
+    if entry.kind is EntryKind.SYMLINK:
+        os.symlink(os.fsdecode(entry.target), name, dir_fd=folder_fd)
+        os.utime(name, ns=times, dir_fd=folder_fd, follow_symlinks=False)
+        return
+    fd = os.open(name, _NEW_FILE, 0o600, dir_fd=folder_fd)
+    try:
+        _write_file(fd, entry, read, told)
+        if entry.attributes:
+            write_attributes(fd, entry.attributes)
+        os.fchmod(fd, entry.mode)  # after writing, which would take setuid away
+        os.utime(fd, ns=times)
+    finally:
+        os.close(fd)
+
+
+def _write_file(fd: int, entry: Entry, read: Callable[[bytes], bytes], told: Told) -> None:
     """Write a stored file's bytes into an empty file, holes as holes, with progress for a large one."""
     done = 0
     for data in pieces(entry, read):

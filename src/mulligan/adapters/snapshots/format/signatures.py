@@ -14,6 +14,8 @@ _FINE_GRAIN_NS = 20_000_000  # two ticks of the slowest kernel clock that stamps
 _SECOND_NS = 1_000_000_000
 _LAYOUT = struct.Struct("<IIQqqqQ")  # _walk.c packs the same
 _MASKS = (0xFFFFFFFF, 0xFFFFFFFF, (1 << 64) - 1, (1 << 63) - 1, (1 << 63) - 1, (1 << 63) - 1, (1 << 64) - 1)
+_FACTS = struct.Struct("<I12xqq16x")
+_INODE = struct.Struct("<8xQ32x")
 SIGNATURE_LENGTH = _LAYOUT.size
 
 
@@ -51,15 +53,22 @@ def inode_and_links(signature: bytes) -> tuple[tuple[int, int], int]:
     return (device, inode), links
 
 
-def inodes_in(listing: "Listing") -> Iterator[int]:
-    """Yield the inode numbers of a listing, without taking it apart."""
-    return (fields[2] for fields in _LAYOUT.iter_unpack(listing.signatures))
+def inodes_in(signatures: bytes) -> Iterator[int]:
+    """Yield the inode numbers in signatures, without taking these apart."""
+    return (inode for (inode,) in _INODE.iter_unpack(signatures))
 
 
 def matches(signature: bytes, st_mode: int, size: int | None, mtime_ns: int) -> bool:
     """Return whether a signature has this kind and mode, size (None: any) and mtime."""
     found_mode, _, _, found_size, found_mtime, _, _ = _LAYOUT.unpack(signature)
     return found_mode == st_mode and size in (None, found_size) and found_mtime == mtime_ns
+
+
+def is_alike(listing: "Listing", other: "Listing | None") -> bool:
+    """Return whether two folders have the same names, with the same modes, sizes and mtimes."""
+    if other is None or listing.names != other.names:
+        return False
+    return list(_FACTS.iter_unpack(listing.signatures)) == list(_FACTS.iter_unpack(other.signatures))
 
 
 class Listing(NamedTuple):

@@ -97,6 +97,11 @@ def kind_of(record: bytes) -> EntryKind:
     return _KINDS[record[0]]
 
 
+def is_plain_file(record: bytes) -> bool:
+    """Return whether an entry is a file without attributes, holes or other names."""
+    return record[0] == EntryKind.FILE and not record[1] and not record[-1]
+
+
 def stored_at(record: bytes) -> tuple[EntryKind, int, bytes]:
     """Return the object that a record refers to: kind, size, and the content id of a file or address of a folder."""
     kind, _, _, _, size, object_id = _FIXED.unpack_from(record)

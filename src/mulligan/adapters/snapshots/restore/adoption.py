@@ -8,7 +8,7 @@ elsewhere. It is written again. What cannot be set right by writing files again 
 import errno
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,8 +25,7 @@ _HARMLESS = ("user.", "security.selinux")  # attributes that a restore sets, and
 
 def doubts_about(tree: Path, top: Folder, looked_at: Mapping[Folder, Iterable[str]]) -> Doubtful | None:
     """Return what has to be written again; None where the tree cannot be adopted."""
-    folders = top.walk()
-    if any(folder.guarded for folder in folders) or _is_in_use(folders):
+    if _is_guarded(top) or _is_in_use(tree, top):
         return None
     doubtful: dict[int, set[str]] = {}
     for folder, names in looked_at.items():
@@ -59,7 +58,24 @@ def _is_plain(folder: Path) -> bool:
     return all(name.startswith(_HARMLESS) for name in names)
 
 
-def _is_in_use(folders: Iterable[Folder]) -> bool:
+def _is_guarded(top: Folder) -> bool:
+    """Return whether something in the tree is excluded from snapshots, or cannot be held by one."""
+    return any(
+        folder.guarded if folder.shelf is None else folder.shelf[0].leaves_out(folder.shelf[1])
+        for folder in top.walk_unsealed()
+    )
+
+
+def _is_in_use(tree: Path, top: Folder) -> bool:
     """Return whether a process has a file of the tree open for writing, or mapped so."""
-    written = inodes_open_for_writing() | shared_writable_maps().inodes
-    return any(not written.isdisjoint(inodes_in(folder.listing)) for folder in folders)
+    written = inodes_open_for_writing(tree.stat().st_dev) | shared_writable_maps().inodes
+    return any(not written.isdisjoint(inodes_in(each)) for each in _signatures(top))
+
+
+def _signatures(top: Folder) -> Iterator[bytes]:
+    """Yield the signatures of all names; of a folder that is as it was known, with those of all below."""
+    for folder in top.walk_unsealed():
+        if folder.shelf is None:
+            yield folder.listing.signatures
+        else:
+            yield from folder.shelf[0].signatures(folder.shelf[1])

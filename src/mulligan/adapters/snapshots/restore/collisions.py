@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from mulligan.adapters.snapshots.format.tree_format import EntryKind, kind_of
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, Work
 from mulligan.errors import RestoreFailed
 from mulligan.osfiles.directory_handles import FOLDER_FLAGS, Folders, path_of
@@ -24,6 +25,8 @@ def refuse_collisions(tree: WorkingTree, difference: Difference) -> None:
                 ignoring[id(work)] = _is_made_where_case_is_ignored(tree.path)
                 continue
             ignoring[id(work)] = ignoring[id(work.parent)]
+            if work.present is None and not ignoring[id(work)]:
+                continue
             new = _new_names(work)
             if not new:
                 continue
@@ -61,7 +64,9 @@ def _collision(tree: WorkingTree, path: str, other: str) -> RestoreFailed:
 
 
 def _new_names(work: Work) -> list[str]:
-    have = work.present.records if work.present is not None else {}
+    if work.present is None:
+        return [name for name, record in work.records.items() if kind_of(record) is not EntryKind.UNHELD]
+    have = work.present.records
     made = (child.name for child in work.children if child.present is None)
     return [name for name in (*(entry.name for entry in work.write), *made) if name not in have]
 

@@ -41,16 +41,17 @@ def writers_of(paths: Iterable[Path]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def inodes_open_for_writing() -> frozenset[int]:
-    """The numbers of the files that other processes have open for writing, as far as this user may look."""
+def inodes_open_for_writing(device: int) -> frozenset[int]:
+    """The numbers of the files of a filesystem that other processes have open for writing, as far as we may look."""
     found: set[int] = set()
     own = str(os.getpid())
     for process in (process for process in _processes() if process != own):
         with suppress(OSError):  # it ended, or is not ours to look at
-            for fd in os.listdir(_PROC / process / "fd"):
-                st = (_PROC / process / "fd" / fd).stat()
-                if stat.S_ISREG(st.st_mode) and _writes(process, fd, {(st.st_dev, st.st_ino)}):
-                    found.add(st.st_ino)
+            for fd in os.listdir(f"{_PROC}/{process}/fd"):
+                with suppress(OSError):  # it is closed by now
+                    st = os.stat(f"{_PROC}/{process}/fd/{fd}")
+                    if st.st_dev == device and stat.S_ISREG(st.st_mode) and _is_for_writing(process, fd):
+                        found.add(st.st_ino)
     return frozenset(found)
 
 
@@ -98,8 +99,10 @@ def _is_refused_anywhere(probe_fd: int) -> bool:
 
 def _writes(process: str, fd: str, wanted: set[tuple[int, int]]) -> bool:
     st = (_PROC / process / "fd" / fd).stat()
-    if (st.st_dev, st.st_ino) not in wanted:
-        return False
+    return (st.st_dev, st.st_ino) in wanted and _is_for_writing(process, fd)
+
+
+def _is_for_writing(process: str, fd: str) -> bool:
     lines = (_PROC / process / "fdinfo" / fd).read_text("ascii", "replace").splitlines()
     flags = next(int(line.split()[1], 8) for line in lines if line.startswith("flags:"))
     return bool(flags & _WRITING)

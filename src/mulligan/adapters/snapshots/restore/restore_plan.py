@@ -64,6 +64,7 @@ class Difference(Struct, eq=False):
     """The changes that make a tree equal to a snapshot."""
 
     top: Work
+    is_exact: bool  # afterwards each folder holds what the snapshot has, not a part of it
     works: list[Work] = []  # parents before children
     kept_links: dict[bytes, tuple[Place, str]] = {}  # hard-link group -> a name of it that stays as it is
     _changes: dict[str, ChangeAction] = {}
@@ -113,7 +114,7 @@ class _Comparison(Struct, eq=False):
         address = address_of(snapshot.roots[0])
         records = split_root(address, self.folders.read(address))
         top = Work("", None, None, present, records, NOTHING)
-        difference = Difference(top)
+        difference = Difference(top, not self.only and self.spared is None)
         pending = [(top, b"")]
         while pending:
             work, address = pending.pop()

@@ -11,11 +11,12 @@ import os
 import stat
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from threading import Lock
 
 from msgspec import Struct
 
-from mulligan.adapters.snapshots.capture.file_contents import read_attributes, write_attributes, write_file
+from mulligan.adapters.snapshots.capture.file_contents import read_attributes, write_attributes, write_entry
 from mulligan.adapters.snapshots.format.tree_format import Entry, EntryKind
 from mulligan.adapters.snapshots.packs.objects import Objects
 from mulligan.adapters.snapshots.restore.asides import Asides
@@ -36,7 +37,6 @@ from mulligan.ports import Observer, WorkingTree
 _PROGRESS_EVERY = 50  # files
 _MANY = 500  # files
 _turn = Lock()
-_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Restoring(Struct, eq=False):
@@ -60,7 +60,11 @@ class Restoring(Struct, eq=False):
         works = self.difference.works
         self._links = dict(self.difference.kept_links)
         with Folders(self.tree.path) as folders:
-            with self._failing(), _in_turn(works), self._names(folders) as names:
+            with (
+                failing(lambda: self.tree.path / self._at),
+                in_turn(sum(len(work.write) for work in works)),
+                self._names(folders) as names,
+            ):
                 self._stage(works, names)
                 names.begin(self.difference)
                 self._change_tree(works, folders, names)
@@ -72,14 +76,6 @@ class Restoring(Struct, eq=False):
         if self.tree.real:
             return real_tree(self.tree.path, folders, self.asides, self.known, self._write_new)
         return private_tree(self.tree.path, folders, self.rooms, self._write_new)
-
-    @contextmanager
-    def _failing(self) -> Generator[None]:
-        try:
-            yield
-        except OSError as exc:
-            path = str(self.tree.path / self._at)
-            raise RestoreFailed(path=path, reason=exc.strerror or str(exc)) from exc
 
     # --- into the room --------------------------------------------------------------------------------------
 
@@ -100,21 +96,7 @@ class Restoring(Struct, eq=False):
                     self.observer.progress("files restored", self.files_written, total)
 
     def _write_new(self, folder_fd: int, name: str, entry: Entry) -> None:
-        """Write a file or symlink under a name that is free, exactly as the entry says."""
-        times = (entry.mtime_ns, entry.mtime_ns)
-        if entry.kind is EntryKind.SYMLINK:
-            os.symlink(os.fsdecode(entry.target), name, dir_fd=folder_fd)
-            os.utime(name, ns=times, dir_fd=folder_fd, follow_symlinks=False)
-            return
-        fd = os.open(name, _NEW_FILE, 0o600, dir_fd=folder_fd)
-        try:
-            write_file(fd, entry, self.objects.read, self._told)
-            if entry.attributes:
-                write_attributes(fd, entry.attributes)
-            os.fchmod(fd, entry.mode)  # after writing, which would take setuid away
-            os.utime(fd, ns=times)
-        finally:
-            os.close(fd)
+        write_entry(folder_fd, name, entry, self.objects.read, self._told)
 
     def _told(self, name: str, done: int, size: int) -> None:
         self.observer.progress(f"bytes of {name} restored", done, size)
@@ -199,9 +181,18 @@ class Restoring(Struct, eq=False):
             os.utime(fd, ns=(target.mtime_ns, target.mtime_ns))
 
 
-def _in_turn(works: list[Work]) -> AbstractContextManager[object]:
+def in_turn(files: int) -> AbstractContextManager[object]:
     """Let many files be written by one thread at a time: two that share Python and a disk take longer together."""
-    return _turn if sum(len(work.write) for work in works) >= _MANY else nullcontext()
+    return _turn if files >= _MANY else nullcontext()
+
+
+@contextmanager
+def failing(place: Callable[[], Path]) -> Generator[None]:
+    """Report what the system refuses, with the place that is worked on."""
+    try:
+        yield
+    except OSError as exc:
+        raise RestoreFailed(path=str(place()), reason=exc.strerror or str(exc)) from exc
 
 
 def _adjust(folder_fd: int, entry: Entry) -> None:

@@ -1,0 +1,3 @@
+def copy(
+    source_fd: int, target_fd: int, folders: list[tuple[bytes, bytes, bytes]], threads: int, /
+) -> list[tuple[int, str]]: ...
