@@ -252,6 +252,11 @@ COMMANDS = (
         words=("plan", "fork", "kinds", "first", "--name", "forked"),
         reached=is_forked("forked"),
     ),
+    Command(
+        name="remove the fork",  # what it pins in the user's repository has its id
+        words=("rm", "--yes", "forked"),
+        reached=lambda project: all(plan.name != "forked" for plan in project.plans()),
+    ),
     Command(name="clean up", words=("plan", "cancel", "kinds"), reached=in_state("kinds", State.CANCELLED)),
     Command(name="gc of what is over", words=("-c", "sandbox.cleanup=on_terminal", "gc"), prepare=_end_plans),
     Command(name="export", words=("project", "export", "saved", "--force")),

@@ -23,10 +23,10 @@ def test_a_kill(
     record_property("faults survived", 1)
 
 
-@pytest.mark.parametrize(("command", "act"), [("fork", "restore.place"), ("fork kinds", "pin.set")])
+@pytest.mark.parametrize(("command", "act"), [("fork", "tree.copy"), ("fork kinds", "pin.set")])
 def test_a_kill_while_sandboxes_are_made(trials: BothTrials, command: str, act: str) -> None:
     trials.strike(Fault(command=command, when="before", act=act, number=1, how="SIGKILL"))
 
 
 def test_a_full_disk_leaves_no_fork(trials: BothTrials) -> None:
-    trials.strike(Fault(command="fork", when="before", act="restore.place", number=1, how="ENOSPC"))
+    trials.strike(Fault(command="fork", when="before", act="tree.copy", number=1, how="ENOSPC"))

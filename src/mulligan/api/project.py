@@ -16,30 +16,25 @@ if TYPE_CHECKING:
     from mulligan.api.project_checkpoints import Checkpoints
     from mulligan.api.project_settings import Configuration
     from mulligan.api.project_tools import Tools
-    from mulligan.api.results import (
-        Acceptance,
-        Application,
-        Corrected,
-        EntryView,
-        Execution,
-        Listing,
-        PathRestores,
-        PlanLine,
-        PlanProgress,
-        PlanRemoval,
-        PlanStatus,
-        Purge,
-        Rollback,
-        StepOutput,
-        StoredPath,
-        TreeListing,
-        Undone,
-    )  # fmt: skip
     from mulligan.api.sessions.session import Session
+    from mulligan.application.apply.apply_preparation import Application
     from mulligan.application.checkpoints.project_sweep import SweepReport
+    from mulligan.application.corrections.correction_result import Corrected
+    from mulligan.application.paths.path_purge import Purge
+    from mulligan.application.paths.path_restore import PathRestores
+    from mulligan.application.plans.acceptance import Acceptance
+    from mulligan.application.plans.plan_removal import PlanRemoval
     from mulligan.application.plans.plan_resume import ResumePreview
+    from mulligan.application.queries.listing import Listing
+    from mulligan.application.queries.plan_queries import PlanLine, PlanStatus
+    from mulligan.application.queries.progress_queries import PlanProgress
+    from mulligan.application.queries.step_outputs import StepOutput
+    from mulligan.application.queries.tree_queries import StoredPath, TreeListing
+    from mulligan.application.rollback.rollback_service import Rollback
+    from mulligan.application.runs.plan_executor import Execution
     from mulligan.application.sandboxes.doctor import Diagnosis
-    from mulligan.application.timeline.timeline_queries import Outcome
+    from mulligan.application.timeline.timeline_queries import EntryView, Outcome
+    from mulligan.application.timeline.timeline_service import Undone
     from mulligan.domain.plans.event import Event
     from mulligan.domain.plans.plan import PlanDefinition, State
     from mulligan.domain.resources.resource import Resource
@@ -146,9 +141,7 @@ class Project:
         services = self._services
         if on is not None:
             if resource is not None or name is not None:
-                raise UsageWrong(
-                    reason="the plan that goes on has its resource and its name", hint="omit them"
-                )
+                raise UsageWrong(reason="the plan that goes on has resource and name", hint="omit them")
             plan_id = self._plan_id(on)
             execution = services.extensions.extend(
                 plan_id, words, folder=folder, keep=keep, observer=self._observer, streams=streams
@@ -207,11 +200,7 @@ class Project:
         )
 
     def fork(self, plan: str, *, at: str | None = None, name: str | None = None) -> PlanStatus:
-        """Make a plan that starts from a checkpoint group of another: its sandboxes, state and remaining steps.
-
-        Without `at` it starts from where a resume would go on. The other plan may be running, and is left alone. The
-        apply of the fork merges against what the real resources were for that plan.
-        """
+        """Make a plan that starts from a checkpoint group of another, `at` one or where a resume would go on."""
         return self.status(self._services.plan_forks.fork(self._plan_id(plan), at, name, self._observer))
 
     def preview_resume(self, plan: str) -> tuple[PlanStatus, ResumePreview]:
@@ -592,10 +581,7 @@ class Project:
         return [*filter(None, [adapters.homes.fullness(adapters.settings.of_project().disk_limit)])]
 
     def export(self, file: Path, *, force: bool = False) -> Exported:
-        """Write the project home, with plans, checkpoints and sandboxes, into one file for `mulligan.import_project`.
-
-        Only with `force` does it replace another file. It is refused while a plan runs.
-        """
+        """Write the project home into one file, with `force` in place of another; refused while a plan runs."""
         from mulligan.wiring.home_wiring import export_home
 
         return export_home(self.home, file, self._services.adapters.database, force=force)

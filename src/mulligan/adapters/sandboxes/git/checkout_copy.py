@@ -160,7 +160,7 @@ class GitSandboxes(DirectorySandboxes):
         )
         if order.path.is_dir():
             remove_tree(order.path / _GIT, self._home)
-        self._fill(sandbox, _only(snapshot, 0), observer)
+        self._fill(sandbox, _only(snapshot, 0), real_tree_of(sandbox, _GIT), observer)
         self._copy_excluded(Path(real.path), sandbox)
         with _time_kept(order.path):
             making.copy()
