@@ -1,7 +1,10 @@
 """The cost of a checkpoint by the size of the trees, the number of resources, and how many are kept."""
 
+import json
+
 import mulligan
 from benchmarks.executed_plan import ExecutedPlan, LongHistory
+from benchmarks.trees import SIZES
 
 
 class CheckpointOverhead(ExecutedPlan):
@@ -43,3 +46,26 @@ class CheckpointsKept(LongHistory):
 
     def time_prune_to_ten(self, checkpoints: int) -> None:
         self.project.checkpoints.prune(self.plan, keep=10)
+
+
+class StepAtWork(ExecutedPlan):
+    """A step of two seconds that writes ten times a second, with and without groups inside it."""
+
+    params = (SIZES, ("off", "on_interval", "on_quiet"))
+    param_names = ("files", "trigger")
+
+    def setup(self, files: int, trigger: str) -> None:
+        super().setup(files, 1)
+        triggers = ["before_step"] if trigger == "off" else ["before_step", trigger]
+        config = {
+            "sandbox.checkpoint.auto-create-on": triggers,
+            "sandbox.checkpoint.interval-seconds": 0.5,
+            "sandbox.checkpoint.quiet-seconds": 0.5,
+        }
+        plan = json.loads(self.plan_file.read_text())
+        work = "for n in $(seq 20); do echo $n > at-work; sleep 0.1; done"
+        plan |= {"config": config, "steps": [{"name": "work", "run": work}]}
+        self.plan_file.write_text(json.dumps(plan))
+
+    def time_the_whole_plan(self, files: int, trigger: str) -> None:
+        self.project.execute(self.plan_file)

@@ -27,6 +27,7 @@ Feature: Checkpoints that are taken by themselves
       | [before_tool_execute]     | pre_execute, on_tool_write, decision, manual, on_tool_write |
       | [on_tool_write_complete]  | pre_execute, on_tool_write_complete, decision, manual |
       | [after_tool_execute]      | pre_execute, on_tool_write_complete, decision, manual |
+      | [on_quiet, on_interval]   | pre_execute, decision, manual |
       | [after_subplan, on_subplan_spawn] | pre_execute, decision, manual |
 
   Scenario: where triggers fall together each takes its group
@@ -117,3 +118,51 @@ Feature: Checkpoints that are taken by themselves
     And the last checkpoint is "by hand"
     And each group is the child of the one before it
     And the files of "by hand" hold "a" reading "mine"
+
+  Scenario: a quiet moment inside a long step is kept, and a resume from it runs the step again
+    Given a project folder
+      | path  | content |
+      | a.txt | old\n   |
+    And a plan "long"
+      """
+      config:
+        sandbox.checkpoint.auto-create-on: [before_step, on_quiet]
+        sandbox.checkpoint.quiet-seconds: 200ms
+      steps:
+        - name: work
+          run: tally work; test -e half || { echo half > half; await-group 1; }; echo done > a.txt
+        - {name: end, run: "tally end"}
+      """
+    When the plan is executed
+    Then it succeeds
+    And the live groups are pre_execute, before_step, on_quiet, before_step, post_execute
+    When the user types "plan rollback --yes long @3"
+    Then it succeeds
+    And in the sandbox "half" reads "half\n"
+    And in the sandbox "a.txt" reads "old\n"
+    And the steps are pending, pending
+    When the plan is executed on
+    Then it succeeds
+    And in the sandbox "a.txt" reads "done\n"
+    And the steps ran: work, end, work, end
+
+  Scenario: what a step that failed had done at an interval can be taken
+    Given a project folder
+      | path  | content |
+      | a.txt | old\n   |
+    And a plan "long"
+      """
+      config:
+        sandbox.checkpoint.auto-create-on: [on_interval]
+        sandbox.checkpoint.interval-seconds: 0.2
+      steps:
+        - {name: work, run: "echo one > a.txt; await-group 1; echo two > a.txt; await-group 2; false"}
+      """
+    When the plan is executed
+    Then it fails with "step_failed"
+    And in the sandbox "a.txt" reads "old\n"
+    And all groups are pre_execute, (on_interval), (on_interval)
+    When the user types "accept long --at @2"
+    Then it succeeds
+    And in the sandbox "a.txt" reads "one\n"
+    And the plan is "execute/complete"

@@ -19,12 +19,18 @@ PROGRAM = str(Path(sys.executable).with_name("mulligan"))
 _FILL = (
     "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('INSERT INTO t VALUES (1)'); c.commit()"
 )
+_COUNT = (
+    "import glob, os, sqlite3, sys; d = glob.glob(os.environ['HOME'] + '/.local/state/mulligan/*/mulligan.db')[0]; "
+    "t = [t for t, in sqlite3.connect('file:' + d + '?mode=ro', uri=True).execute('SELECT data_json FROM events')]; "
+    "sys.exit(sum('on_quiet' in x or 'on_interval' in x for x in t) < int(sys.argv[1]))"
+)
 # What steps of plans can call besides the usual commands. They write outside the sandbox, so that what they
 # tell survives every rollback.
 _COMMANDS = {
     "tally": 'echo "$1" >> "$NOTES/tally"',
     "note": 'echo "$@" >> "$NOTES/noted"',
     "fill": f'exec {sys.executable} -c "{_FILL}" "$1"',
+    "await-group": f'until {sys.executable} -c "{_COUNT}" "$1"; do sleep 0.05; done',
     "hold": 'echo $$ > "$NOTES/held"; while [ ! -e "$NOTES/released" ]; do sleep 0.02; done',
     "record": f'exec {sys.executable} {Path(__file__).with_name("trees.py")} "$PWD" "$NOTES/tree $1"',
 }

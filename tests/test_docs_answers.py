@@ -89,6 +89,8 @@ steps:
         - {name: mine, steps: [{tool: shell, args: {command: "printf '\\\\0mine' > image"}}]}
         - {name: yours, steps: [{tool: shell, args: {command: "printf '\\\\0yours' > image"}}]}
 """,
+    ".qwen/settings.json": "{}",
+    ".gemini/settings.json": "not JSON",
     "mended.yaml": """\
 name: failing
 steps:
@@ -110,6 +112,7 @@ def publish(context, page: str):
 """
 # Every command at least once, one after the other in one project; those that must fail with their exit code.
 RUNS = """
+hook claude-code
 completion bash
 projects
 projects prune --dry-run
@@ -117,6 +120,15 @@ project export ../saved.mulligan --force
 project import ../saved.mulligan ../imported
 projects
 help plan apply
+agent install codex qwen-code --scope project --dry-run
+agent install codex qwen-code --scope project --yes
+agent install gemini-cli --scope project --yes              # 3
+agent doctor codex
+agent doctor goose                                          # 1
+agent list
+agent uninstall codex qwen-code --scope project --yes
+pause
+unpause
 tool list
 tool trust --yes
 tool show publish

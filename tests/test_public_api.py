@@ -23,11 +23,12 @@ steps:
 
 
 NAMES = """
-Application CheckpointView Checkpoints Configuration Corrected Diagnosis Diff EntryView Event Execution Exported
-ExportedFolder Listing MulliganError PathRestores PlanHistory PlanLine PlanProgress PlanRemoval PlanStatus Project
-ProjectList PrunedProjects Pruning Purge Resource ResumePreview Rollback Session State StepContext StoredPath
-SweepReport Tools TreeListing TreeNode Undone Verification directory errors git import_project init open projects
-prune_projects sqlite tool
+AgentChanges AgentList Application CheckpointView Checkpoints Configuration Corrected Diagnosis Diff EntryView
+Event Execution Exported ExportedFolder HookTests Listing MulliganError PathRestores PlanHistory PlanLine
+PlanProgress PlanRemoval PlanStatus Project ProjectList PrunedProjects Pruning Purge Resource ResumePreview
+Rollback Session State StepContext StoredPath SweepReport Tools TreeListing TreeNode Undone Verification agents
+directory errors git import_project init install_hooks open pause_hooks projects prune_projects sqlite tool
+try_hooks uninstall_hooks
 """
 
 # What programs call, with the names they may give.
@@ -36,6 +37,11 @@ SIGNATURES = {
     "init": "path home fresh",
     "projects": "",
     "prune_projects": "dry_run",
+    "agents": "",
+    "install_hooks": "agents scope strict everywhere dry_run",
+    "uninstall_hooks": "agents scope dry_run",
+    "try_hooks": "agents",
+    "pause_hooks": "path paused",
     "import_project": "file path home",
     "Project.export": "self file force",
     "git": "location in_place from_revision",
@@ -90,6 +96,13 @@ SIGNATURES = {
 
 # Where a command is reached whose words are no path to its method.
 ELSEWHERE = {
+    "hook": "Project.agent_event",
+    "agent list": "agents",
+    "agent install": "install_hooks",
+    "agent uninstall": "uninstall_hooks",
+    "agent doctor": "try_hooks",
+    "agent pause": "pause_hooks",
+    "agent unpause": "pause_hooks",
     "init": "init",
     "projects": "projects",
     "project export": "Project.export",

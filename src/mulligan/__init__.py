@@ -18,11 +18,19 @@ if TYPE_CHECKING:
     from mulligan.adapters.homes.home_archive import Exported as Exported
     from mulligan.adapters.tools.user_tools.tool_decorator import tool as tool
     from mulligan.adapters.tools.worker.step_context import StepContext as StepContext
+    from mulligan.api.entrance import agents as agents
     from mulligan.api.entrance import import_project as import_project
     from mulligan.api.entrance import init as init
+    from mulligan.api.entrance import install_hooks as install_hooks
     from mulligan.api.entrance import open as open
+    from mulligan.api.entrance import pause_hooks as pause_hooks
     from mulligan.api.entrance import projects as projects
     from mulligan.api.entrance import prune_projects as prune_projects
+    from mulligan.api.entrance import try_hooks as try_hooks
+    from mulligan.api.entrance import uninstall_hooks as uninstall_hooks
+    from mulligan.api.operations.agent_install import AgentChanges as AgentChanges
+    from mulligan.api.operations.agent_overview import AgentList as AgentList
+    from mulligan.api.operations.agent_overview import HookTests as HookTests
     from mulligan.api.operations.home_operations import ProjectList as ProjectList
     from mulligan.api.operations.home_operations import PrunedProjects as PrunedProjects
     from mulligan.api.project import Project as Project
@@ -70,7 +78,10 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "mulligan.adapters.tools.user_tools.tool_decorator": "tool",
         "mulligan.adapters.tools.worker.step_context": "StepContext",
         "mulligan.adapters.homes.home_archive": "Exported",
-        "mulligan.api.entrance": "import_project init open projects prune_projects",
+        "mulligan.api.entrance": "agents import_project init install_hooks open pause_hooks projects "
+        "prune_projects try_hooks uninstall_hooks",
+        "mulligan.api.operations.agent_install": "AgentChanges",
+        "mulligan.api.operations.agent_overview": "AgentList HookTests",
         "mulligan.api.operations.home_operations": "ProjectList PrunedProjects",
         "mulligan.api.project": "Project",
         "mulligan.api.project_checkpoints": "Checkpoints",

@@ -68,6 +68,27 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "the older record of what is trusted, and a temporary file",
         "the new record; one that a power cut takes away is asked for again",
     ),
+    "agent.record": (
+        _NAMES,
+        "the agent's file as it was",
+        "the same, and a record of what is about to be written, with a copy of the file",
+    ),
+    "agent.write": (
+        _NAMES,
+        "the agent's file as it was, and perhaps a temporary file beside it; the same command writes it",
+        "the agent's file with our hooks, or without them; uninstall goes by what is in it",
+    ),
+    "agent.remove": (
+        _GOES,
+        "a file that install made; uninstall removes it",
+        "no file, and perhaps an empty folder, which uninstall removes",
+    ),
+    "agent.forget": (
+        _GOES,
+        "a record of a file that has no hook of ours; the next install or uninstall forgets it",
+        "no record; the copy of what was there stays",
+    ),
+    "agent.pause": (_NAMES, "hooks as they were, on or off", "hooks switched off, or on again"),
     "rows.copy": (
         _NAMES,
         "a database of an older version, as it was",

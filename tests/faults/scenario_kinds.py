@@ -195,6 +195,10 @@ def _is_undone(name: str, steps: int) -> Callable[[Project], bool]:
 COMMANDS = (
     Command(name="upgrade", words=("--project", "old", "plan", "list")),
     Command(name="trust", words=("tool", "trust", "--yes")),
+    Command(name="install hooks", words=("agent", "install", "codex", "--scope", "project", "--yes")),
+    Command(name="pause hooks", words=("pause",)),
+    Command(name="unpause hooks", words=("unpause",)),
+    Command(name="uninstall hooks", words=("agent", "uninstall", "codex", "--scope", "project", "--yes")),
     Command(
         name="execute kinds",
         words=("plan", "execute", "kinds"),

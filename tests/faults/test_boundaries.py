@@ -24,6 +24,7 @@ GUARDING = {
 }
 # What makes something last or moves it outside of every act, by file and function, and why it may.
 OUTSIDE = {
+    "adapters/agents/event_notes.py leave": "a note for people, which may be lost",
     "adapters/db/connection.py transaction": "the end of a transaction that only read",
     "adapters/db/connection.py copy_to": "a draft; `rows.copy` gives it its name",
     "adapters/homes/home_adoption.py _is_on_the_same_filesystem": "an empty file that is removed again",

@@ -30,6 +30,8 @@ TABLES = {
     "earlier_definitions",
     "entries",
     "counters",
+    "agent_sessions",
+    "agent_moments",
 }
 
 
@@ -50,6 +52,7 @@ FROZEN = [
     "99ae6b999bc111c3c0ce2314e5f55ce4655c3def78c2272a413bb59cea54684d",
     "099418899d8451fe28dc5701dc4f8e6e7b714fc850cbdd2f97c85b3440dcec00",
     "041053fc60229103874dee42fdbcd24484647acca476b4b048b58ba7c691f96f",
+    "2a50c8cb5e092884d4d7a03cf87dd25186d51d193447e54eeb0ecbe709923e27",
 ]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import mulligan
 from mulligan import errors
+from mulligan.adapters.snapshots.scan import memory_maps
 from tests.support.raised import raises
 
 
@@ -94,6 +95,27 @@ def test_a_rollback_brings_back_files_state_and_steps_and_can_itself_be_taken_ba
         names = [(s.index, s.name, s.status) for s in project.status(session.plan_id).steps]
         assert names == [(0, "step 1", "done"), (1, "step 2", "done")]
     assert project.status(session.plan_id).state == "complete"
+
+
+def test_an_operation_asks_once_what_others_have_mapped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[None] = []
+
+    def counting() -> memory_maps.Maps:
+        asked.append(None)
+        return memory_maps.Maps(frozenset(), frozenset())
+
+    monkeypatch.setattr(memory_maps, "shared_writable_maps", counting)
+    project = project_at(tmp_path)
+    (tmp_path / "other").mkdir()
+    resources = {"app": mulligan.directory("app"), "other": mulligan.directory("other")}
+    with project.session("s", resources=resources) as session:
+        for act in (lambda: session.checkpoint("here"), lambda: session.rollback("here")):
+            (session.path("app") / "a.txt").write_text("new")
+            del asked[:]
+            act()
+            assert len(asked) == 1
 
 
 def test_an_exception_inside_a_step_is_a_failed_step(tmp_path: Path) -> None:

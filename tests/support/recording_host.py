@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mulligan.domain.plans.decision import Choice
@@ -53,6 +53,9 @@ class RecordingHost:
 
     def save_memory(self, memory: JsonObject) -> None:
         self.memories.append(memory)
+
+    def while_waiting(self, now: float, learn: Callable[[], None]) -> float | None:
+        return None
 
     def _fail(self) -> None:
         if self.failure:

@@ -53,9 +53,9 @@ class Watching(PackedSnapshotStore):
     watches: ExitStack
     watched: set[str]
 
-    def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
+    def capture(self, tree: WorkingTree, observer: Observer, *, at_work: bool = False) -> Capture:
         self._begin(tree)
-        return super().capture(tree, observer)
+        return super().capture(tree, observer, at_work=at_work)
 
     def compare(self, snapshot: Snapshot, tree: WorkingTree) -> tuple[PathChange, ...]:
         self._begin(tree)

@@ -8,9 +8,10 @@ from benchmarks.compare.works.bench import Bench
 from benchmarks.compare.works.children import children
 from benchmarks.compare.works.executor import executor
 from benchmarks.compare.works.first_step import first_step
+from benchmarks.compare.works.forks import forks
 from benchmarks.compare.works.history import history
 from benchmarks.compare.works.real_path import real_path
-from benchmarks.compare.works.rollback import rollback
+from benchmarks.compare.works.rollback import rollback, session_rollback
 from benchmarks.compare.works.running_plan import running_plan, running_plan_git
 from benchmarks.compare.works.second_plan import second_plan
 from benchmarks.compare.works.status import status
@@ -25,6 +26,7 @@ WORKS: Mapping[str, Callable[[Bench], Work]] = {
     "executor": executor,
     "history": history,
     "children": children,
+    "forks": forks,
     "real-path": real_path,
 }
 # On the tree of every size.
@@ -33,4 +35,5 @@ WORKS_ON_TREES: Mapping[str, Callable[[Bench], Work]] = {
     "running-plan-git": running_plan_git,
     "apply": applying,
     "second-plan": second_plan,
+    "session-rollback": session_rollback,
 }

@@ -1,9 +1,15 @@
-"""A rollback as a command, beside what a user of git would type."""
+"""A rollback, as a command and inside a session, beside what a user of git would type."""
 
+import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import mulligan
 from benchmarks.compare.contest import FifteenPaths, copy_tree
 from benchmarks.compare.processes import CommandFailed, run
 from benchmarks.compare.results import Work
-from benchmarks.compare.works.bench import GIT, ONE_STEP, Bench, Tally, make_project
+from benchmarks.compare.works.bench import ONE_STEP, Bench, Tally, commit_all, make_project
 from benchmarks.trees import make_repository
 
 
@@ -15,8 +21,7 @@ def rollback(bench: Bench) -> Work:
         project.mkdir()
         repository = make_repository(project, bench.files, ignored=False)
         copy_tree(project, checkout, bench.budget)
-        for command in (["init", "--quiet"], ["add", "-A"], ["commit", "--quiet", "-m", "start"]):
-            run([*GIT, *command], bench.budget, cwd=checkout)
+        commit_all(bench, checkout)
         make_project(project, ONE_STEP)
         bench.mulligan(project, "plan", "execute", "plan.yaml")
         found = bench.mulligan_data(project, "plan", "status")
@@ -42,6 +47,60 @@ def rollback(bench: Bench) -> Work:
         how="in turns with git reset --hard, git clean -fd in a checkout of the same tree, nothing in it ignored",
         failures=tally.failures,
     )
+
+
+def session_rollback(bench: Bench) -> Work:
+    """`Session.rollback` of fifteen paths beside `git read-tree -u --reset` and `git clean`."""
+    tally = Tally()
+    with tally.part("session rollback"):
+        _run(bench, tally)
+    return Work(
+        key="session-rollback",
+        title="rollback of 15 paths inside a session",
+        files=bench.files,
+        sides=tally.sides(),
+        how="Session.rollback, seen from the program, in turns with git read-tree -u --reset HEAD, git clean -fd in a"
+        " checkout of the same tree, nothing in it ignored",
+        failures=tally.failures,
+    )
+
+
+def _run(bench: Bench, tally: Tally) -> None:
+    project, checkout = bench.place / "project", bench.place / "checkout"
+    project.mkdir()
+    repository = make_repository(project, bench.files, ignored=False)
+    copy_tree(project, checkout, bench.budget)
+    commit_all(bench, checkout)
+    with _homes(bench), mulligan.init(project).session("bench") as session:
+        session.checkpoint("start")
+        for _ in range(bench.repeats):
+            paths = FifteenPaths(session.path(), repository.sources)
+            paths.make()
+            bench.disk.settle()
+            began = time.perf_counter()
+            session.rollback("start")
+            tally.add("mulligan", time.perf_counter() - began)
+            _expect_restored(paths, "Session.rollback")
+            paths = FifteenPaths(checkout, repository.sources)
+            paths.make()
+            bench.disk.settle()
+            seconds = run(["git", "read-tree", "-u", "--reset", "HEAD"], bench.budget, cwd=checkout).seconds
+            seconds += run(["git", "clean", "--quiet", "-fd"], bench.budget, cwd=checkout).seconds
+            tally.add("git", seconds)
+            _expect_restored(paths, "git read-tree, git clean")
+
+
+@contextmanager
+def _homes(bench: Bench) -> Generator[None]:
+    """Have the homes of projects where the bench has them."""
+    before = os.environ.get("MULLIGAN_HOME")
+    os.environ["MULLIGAN_HOME"] = str(bench.homes)
+    try:
+        yield
+    finally:
+        del os.environ["MULLIGAN_HOME"]
+        if before is not None:
+            os.environ["MULLIGAN_HOME"] = before
 
 
 def _expect_restored(paths: FifteenPaths, command: str) -> None:

@@ -12,6 +12,8 @@ from mulligan.wiring.surroundings import locate, look_around
 
 if TYPE_CHECKING:
     from mulligan.adapters.homes.home_search import ProjectPlace
+    from mulligan.api.operations.agent_install import AgentChanges
+    from mulligan.api.operations.agent_overview import AgentList, HookTests
     from mulligan.api.operations.home_operations import ProjectList, PrunedProjects
     from mulligan.api.project import Project
     from mulligan.ports import Observer
@@ -51,6 +53,51 @@ def projects() -> ProjectList:
     from mulligan.api.operations.home_operations import list_projects
 
     return list_projects(look_around({}))
+
+
+def agents() -> AgentList:
+    """List the coding agents that mulligan knows, where its hooks are installed, and the newest event of each."""
+    from mulligan.api.operations.agent_overview import list_agents
+
+    return list_agents(look_around({}))
+
+
+def install_hooks(
+    *agents: str, scope: str = "user", strict: bool = False, everywhere: bool = False, dry_run: bool = False
+) -> AgentChanges:
+    """Write hooks for these agents into their own configuration, for the user or for the project of this folder."""
+    from mulligan.api.operations.agent_install import install
+
+    return install(
+        look_around({}),
+        agents,
+        every=False,
+        scope=scope,
+        strict=strict,
+        everywhere=everywhere,
+        dry_run=dry_run,
+    )
+
+
+def uninstall_hooks(*agents: str, scope: str = "user", dry_run: bool = False) -> AgentChanges:
+    """Take the hooks of these agents out of their configuration, byte for byte where nobody changed it since."""
+    from mulligan.api.operations.agent_install import uninstall
+
+    return uninstall(look_around({}), agents, every=False, scope=scope, dry_run=dry_run)
+
+
+def try_hooks(*agents: str) -> HookTests:
+    """Send a test event through the hooks of these agents, or of all that have some."""
+    from mulligan.api.operations.agent_overview import try_hooks as tried
+
+    return tried(look_around({}), agents)
+
+
+def pause_hooks(path: str | Path | None = None, *, paused: bool = True) -> None:
+    """Switch the hooks of all agents off in the project of a folder, or on again."""
+    from mulligan.adapters.agents.hook_pause import set_paused
+
+    set_paused(locate(look_around({}), None if path is None else str(path)).home, paused=paused)
 
 
 def prune_projects(*, dry_run: bool = False) -> PrunedProjects:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mulligan.application.sandboxes.doctor import Diagnosis
     from mulligan.application.timeline.timeline_queries import EntryView, Outcome
     from mulligan.application.timeline.timeline_service import Undone
+    from mulligan.domain.agents.agent_event import AgentEvent, HookAnswer
     from mulligan.domain.plans.event import Event
     from mulligan.domain.plans.plan import PlanDefinition, State
     from mulligan.domain.resources.resource import Resource
@@ -203,10 +204,13 @@ class Project:
         """Make a plan that starts from a checkpoint group of another, `at` one or where a resume would go on."""
         return self.status(self._services.plan_forks.fork(self._plan_id(plan), at, name, self._observer))
 
+    def agent_event(self, event: AgentEvent) -> HookAnswer:
+        """Record an event that the hook of a coding agent reports; what the files are then is durable afterwards."""
+        return self._services.agent_events.handle(event, self._observer)
+
     def preview_resume(self, plan: str) -> tuple[PlanStatus, ResumePreview]:
         """Return where a stopped plan would continue, and what would be discarded; change nothing."""
-        plan_id = self._plan_id(plan)
-        preview = self._services.resumes.preview(plan_id, self._observer)
+        preview = self._services.resumes.preview(plan_id := self._plan_id(plan), self._observer)
         return self._services.queries.status(plan_id, preview.resumed_from), preview
 
     def _execute(
@@ -435,8 +439,7 @@ class Project:
 
     def accept(self, plan: str, *, at: str | None = None) -> tuple[PlanStatus, Acceptance]:
         """Make a plan that stopped complete as it is (where it began: as its failed step left it), or `at` a group."""
-        plan_id = self._plan_id(plan)
-        accepted = self._services.acceptances.accept(plan_id, at, self._observer)
+        accepted = self._services.acceptances.accept(plan_id := self._plan_id(plan), at, self._observer)
         return self.status(plan_id), accepted
 
     def answer(self, plan: str, choice: str, *, rationale: str | None = None) -> tuple[PlanStatus, Execution]:
@@ -447,8 +450,7 @@ class Project:
 
     def resolve(self, plan: str, paths: Sequence[str] = ()) -> PlanStatus:
         """Mark conflicts of merged child plans as solved: those of these paths, or all."""
-        plan_id = self._plan_id(plan)
-        self._services.resolves.resolve(plan_id, paths, self._observer)
+        self._services.resolves.resolve(plan_id := self._plan_id(plan), paths, self._observer)
         return self.status(plan_id)
 
     def apply(
@@ -487,8 +489,7 @@ class Project:
 
     def cancel(self, plan: str, reason: str | None = None) -> PlanStatus:
         """End a plan for good."""
-        plan_id = self._plan_id(plan)
-        self._services.plans.cancel(plan_id, reason, self._observer)
+        self._services.plans.cancel(plan_id := self._plan_id(plan), reason, self._observer)
         return self.status(plan_id)
 
     def list_tree(self, checkpoint: str, path: str | Path = ".", *, recursive: bool = False) -> TreeListing:

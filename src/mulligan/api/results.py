@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mulligan.adapters.homes.home_census import FoundHome
     from mulligan.adapters.tools.user_tools.tool_discovery import FileStanding
+    from mulligan.api.operations.agent_install import AgentChanges
+    from mulligan.api.operations.agent_overview import AgentList, AgentView, HookTests, InstalledHooks
     from mulligan.api.operations.home_operations import ProjectList, PrunedProjects
     from mulligan.application.apply.apply_preparation import Application, AppliedResource
     from mulligan.application.checkpoints.prune_service import Pruning
@@ -28,9 +30,10 @@ if TYPE_CHECKING:
     from mulligan.wiring.surroundings import Surroundings
 
 __all__ = [
-    "Acceptance", "Appended", "Application", "AppliedResource", "CheckpointView", "Corrected", "EntryView",
-    "Execution", "FileStanding", "FoundHome", "Impact", "Listing", "PathRestore", "PathRestores", "PlanLine",
-    "PlanProgress", "PlanRemoval", "PlanStatus", "ProjectList", "PrunedProjects", "Pruning", "Purge",
-    "RemovedPlan", "RevertedChange", "Rollback", "StepOutput", "StoredPath", "Surroundings", "TreeListing",
-    "Undone", "Word",
+    "Acceptance", "AgentChanges", "AgentList", "AgentView", "Appended", "Application", "AppliedResource",
+    "CheckpointView", "Corrected", "EntryView", "Execution", "FileStanding", "FoundHome", "HookTests",
+    "Impact", "InstalledHooks", "Listing", "PathRestore", "PathRestores", "PlanLine", "PlanProgress",
+    "PlanRemoval", "PlanStatus", "ProjectList", "PrunedProjects", "Pruning", "Purge", "RemovedPlan",
+    "RevertedChange", "Rollback", "StepOutput", "StoredPath", "Surroundings", "TreeListing", "Undone",
+    "Word",
 ]  # fmt: skip

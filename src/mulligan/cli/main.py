@@ -20,6 +20,7 @@ from mulligan.errors import InternalError, Interrupted, MulliganError, SystemFai
 
 # The modules that declare the commands of each group, and the commands without a group; loaded when one is called.
 _GROUPS = {
+    "agent": "mulligan.cli.agents.agent_commands",
     "plan": "mulligan.cli.commands.plan_commands",
     "checkpoint": "mulligan.cli.commands.checkpoint_commands",
     "config": "mulligan.cli.commands.config_commands",
@@ -32,6 +33,7 @@ _COMMANDS = {
     **dict.fromkeys(
         ("completion", "doctor", "gc", "help", "init", "projects"), "mulligan.cli.commands.project_commands"
     ),
+    "hook": "mulligan.cli.agents.hook_command",
     **dict.fromkeys(("log", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
     **dict.fromkeys(("forget", "restore"), "mulligan.cli.commands.path_commands"),
     **dict.fromkeys(_WRAPPERS, "mulligan.cli.commands.run_command"),
@@ -46,6 +48,7 @@ _VERBS = {
         "plan",
     ),
     "show": "checkpoint",
+    **dict.fromkeys(("pause", "unpause"), "agent"),
 }
 # Options that may come before the words of a command.
 _WITH_VALUE = (

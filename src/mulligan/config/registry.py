@@ -12,6 +12,7 @@ from mulligan.config.values import (
     ValueType,
     command_line,
     database_url,
+    length_of_time,
     list_of,
     one_word,
     shown,
@@ -99,8 +100,17 @@ def _canonical_patterns(patterns: Sequence[str]) -> list[str]:
     return list(patterns)  # as they are: the last one that fits a path decides
 
 
+def _canonical_globs(patterns: Sequence[str]) -> list[str]:
+    for pattern in patterns:
+        parts = pattern.split("/")
+        if not pattern.strip() or "\0" in pattern or pattern.startswith("/") or ".." in parts:
+            raise Unfit(f"{shown(pattern)} is not a pattern of files below the folder")
+    return list(dict.fromkeys(patterns))
+
+
 AUTO_CREATE_ON = "sandbox.checkpoint.auto-create-on"
 MAX_CHECKPOINTS = "sandbox.checkpoint.max-checkpoints-per-plan"
+_SHORTEST, _LONGEST = 0.1, 86_400.0  # seconds: captures more often than that would never end
 _CACHES = [
     "~/.cache", "~/.npm", "~/.yarn", "~/.cargo", "~/.rustup", "~/.gradle", "~/.m2", "~/.nuget", "~/go/pkg",
 ]  # fmt: skip
@@ -124,6 +134,18 @@ SETTINGS: tuple[Setting, ...] = (
         type=whole_number(2),
         default=50,
         meaning="how many checkpoint groups a plan keeps",
+    ),
+    Setting(
+        key="sandbox.checkpoint.quiet-seconds",
+        type=length_of_time(_SHORTEST, _LONGEST),
+        default=3,
+        meaning="how long nothing is written before on_quiet fires",
+    ),
+    Setting(
+        key="sandbox.checkpoint.interval-seconds",
+        type=length_of_time(_SHORTEST, _LONGEST),
+        default=60,
+        meaning="how much time passes between two groups of on_interval",
     ),
     Setting(
         key="sandbox.strategy",
@@ -180,6 +202,13 @@ SETTINGS: tuple[Setting, ...] = (
         type=list_of("absolute paths, or such that begin with ~/", ":", _canonical_paths),
         default=cast("Json", _CACHES),
         meaning="what tools may write in addition to sandboxes and temporary folders",
+    ),
+    Setting(
+        key="agent.databases",
+        type=list_of("patterns relative to the folder, such as *.db", ",", _canonical_globs),
+        default=[],
+        meaning="SQLite files that sessions of coding agents hold as databases, by pattern, such as **/*.db",
+        in_plan_files=False,
     ),
     Setting(
         key="apply.commit",

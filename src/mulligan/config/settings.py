@@ -74,7 +74,7 @@ def layer_of_options(options: Mapping[str, str]) -> Layer:
 
 
 # Variables with these beginnings are settings; others, such as MULLIGAN_PROJECT, are not.
-_SECTIONS = ("MULLIGAN_SANDBOX_", "MULLIGAN_APPLY_", "MULLIGAN_CORE_", "MULLIGAN_PLAN_")
+_SECTIONS = ("MULLIGAN_SANDBOX_", "MULLIGAN_APPLY_", "MULLIGAN_CORE_", "MULLIGAN_PLAN_", "MULLIGAN_AGENT_")
 _MISTYPED = 0.82  # so near to a setting's variable, but for its beginning, that nothing else can be meant
 
 
@@ -136,6 +136,8 @@ class Settings(Struct, frozen=True):
     # The values as use cases read them; triggers in the order in which they fire
     triggers = _Value("sandbox.checkpoint.auto-create-on", lambda words: tuple(map(CheckpointType, words)))
     max_checkpoints = _Value("sandbox.checkpoint.max-checkpoints-per-plan", int)
+    quiet_seconds = _Value("sandbox.checkpoint.quiet-seconds", float)
+    interval_seconds = _Value("sandbox.checkpoint.interval-seconds", float)
     strategy = _Value("sandbox.strategy", Strategy)
     cleanup = _Value("sandbox.cleanup", Cleanup)
     pool = _Value("sandbox.pool", int)
@@ -145,6 +147,7 @@ class Settings(Struct, frozen=True):
     at = _Value("sandbox.at", SandboxPlace)
     isolate = _Value("sandbox.isolate", Isolation)
     writable = _Value("sandbox.writable", tuple[str, ...])  # `~` is the user's home
+    agent_databases = _Value("agent.databases", tuple[str, ...])  # patterns for pathlib's `glob`
     apply_commit = _Value("apply.commit", bool)
     database_url = _Value("core.database.url", _text_or_none)  # None: in the project home
     disk_limit = _Value("core.disk-limit", int)  # bytes; 0: none

@@ -1,11 +1,13 @@
 """Types of setting values, which come typed from files or as text from the environment."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import cast
 
 from msgspec import Struct
 
+from mulligan.domain.text.duration import seconds_in
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import nearest_word
 from mulligan.domain.text.sizes import read_size
@@ -73,6 +75,32 @@ def size_in_bytes() -> ValueType:
         return size
 
     return ValueType(allowed="a number of bytes, or one with a unit such as 20GB", check=check)
+
+
+def length_of_time(lowest: float, highest: float) -> ValueType:
+    """A number of seconds within bounds; as text also with units, such as 90s or 5m."""
+
+    def check(value: object) -> Json:
+        seconds = _seconds(value)
+        if seconds is None:
+            raise Unfit(f"{shown(value)} is not a length of time")
+        if not lowest <= seconds <= highest:
+            raise Unfit(f"{shown(value)} is out of range")
+        return int(seconds) if seconds == int(seconds) else seconds
+
+    bounds = f"from {lowest:g} to {highest:g}"
+    return ValueType(
+        allowed=f"a number of seconds {bounds}, or one with units such as 90s or 5m", check=check
+    )
+
+
+def _seconds(value: object) -> float | None:
+    if isinstance(value, str):
+        text = value.strip()
+        return float(text) if re.fullmatch(r"[0-9]{1,18}(?:\.[0-9]{0,18})?", text) else seconds_in(text)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return value
 
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")

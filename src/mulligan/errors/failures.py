@@ -149,6 +149,13 @@ class HookPayloadUnusable(Failed):
     hint = "the event is not recorded; the next one finds what changed"
 
 
+class HooksUnwell(Failed):
+    """A hook of a coding agent is not installed, or does not answer as that agent expects."""
+
+    message = "{failed} of {tested} tested hooks do not work"
+    hint = "install the hooks of these agents again"
+
+
 class LockImpossible(SystemFailed):
     """The operating system refused a file lock, without which two commands could damage each other's work."""
 

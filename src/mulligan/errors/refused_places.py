@@ -328,3 +328,24 @@ class ConfinementImpossible(Refused):
 
     message = "tools cannot be prevented from writing outside their sandboxes: {reason}"
     hint = "set `sandbox.isolate` to `auto` to run without confinement: tools can then write wherever you can"
+
+
+class AgentFileUnusable(Refused):
+    """The configuration file of a coding agent cannot be read, or has another form than that agent's; it stays."""
+
+    message = "{file}:{line}: {reason}"
+    hint = "nothing was written; correct the file, then try again"
+
+
+class AgentMissing(NotFound):
+    """No coding agent was found on this machine."""
+
+    message = "none of the known agents was found: {known}"
+    hint = "name one: its hooks are written wherever its configuration belongs"
+
+
+class AgentPlaceUnsuitable(Refused):
+    """The folder is not a project, so that hooks for one project cannot be there."""
+
+    message = "{path} is not a project folder"
+    hint = "change to a project (`cd`), or leave out --scope project"

@@ -4,6 +4,7 @@
 # (a method of a protocol has no body)
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from threading import get_ident
 from typing import TYPE_CHECKING, Protocol
@@ -42,6 +43,24 @@ class Engine(Protocol):
 
     def crew(self, observer: Observer) -> AbstractContextManager[Crew]:
         """Have plans run until the block ends. Afterwards none of them runs, whatever ended the block."""
+
+
+class SideWork(Protocol):
+    """Work that goes on while its caller waits for something else."""
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether it has come to its end."""
+
+    def finish(self) -> None:
+        """Wait until it is over, and raise what ended it; Ctrl-C waits until then too."""
+
+
+class SideWorks(Protocol):
+    """Lets work go on beside its caller, which meanwhile leaves alone what the work uses."""
+
+    def begin(self, work: Callable[[], object]) -> SideWork:
+        """Begin some work, under the guards of the caller."""
 
 
 class StopRequest:

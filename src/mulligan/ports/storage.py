@@ -107,17 +107,30 @@ class SnapshotStore(StoredTrees, Protocol):
         processes that nobody ends may be writing: what they have mapped to write is read every time.
         """
 
+    def unwatchable(self) -> str:
+        """Return why no tree here can be watched; empty where that is possible."""
+
+    def unseen(self, tree: WorkingTree) -> str:
+        """Return why the watch over a tree does not hear of writes, where it was set up; empty: it does."""
+
+    def stirred(self, tree: WorkingTree) -> bool:
+        """Return whether something was written to a watched tree since this was last asked, or it was looked at."""
+
+    def at_once(self) -> AbstractContextManager[None]:
+        """Let all looks of this thread meanwhile be of one moment: what others have mapped to write is asked once."""
+
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         """Count what a capture would hold."""
 
     def matched(self, tree: WorkingTree) -> tuple[str, ...]:
         """Return the paths that the tree's patterns leave out, sorted; nothing below a folder that is one of them."""
 
-    def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
+    def capture(self, tree: WorkingTree, observer: Observer, *, at_work: bool = False) -> Capture:
         """Store the tree durably: when this returns, a power cut loses nothing of it.
 
         Equal contents give equal ids. Only what changed since the last capture with this cache key is read.
-        What cannot be held (sockets, devices, unreadable files) is listed, never dropped silently.
+        What cannot be held (sockets, devices, unreadable files) is listed, never dropped silently. With `at_work`
+        programs are writing: what they have mapped is read too, and they wait for no lock of ours.
         """
 
     def put(self, contents: Iterable[bytes]) -> tuple[StoredContent, ...]:
@@ -191,6 +204,13 @@ class SnapshotStore(StoredTrees, Protocol):
 
         All that was found goes before the first of what is new comes, in their order. Cut off in between,
         `recover` puts back what is not known, and the names are free or taken by what is new.
+        """
+
+    def changed_where(self, tree: WorkingTree, known: Snapshot, target: Snapshot) -> tuple[str, ...]:
+        """Return the paths in which two snapshots differ, and the tree now differs from the first of them.
+
+        If the tree was captured as `known` by this store, nothing else of it is looked at; nor by a `restore` that
+        spares what is the same in both.
         """
 
     def recover(self, tree: WorkingTree) -> tuple[str, ...]:
@@ -278,8 +298,18 @@ class SandboxKind(Protocol):
         Something else may take the place of the real resource, with all folders in it.
         """
 
-    def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
-        """Store the working copy durably."""
+    def capture(self, sandbox: Sandbox, observer: Observer, *, at_work: bool = False) -> Capture:
+        """Store the working copy durably.
+
+        With `at_work` programs are writing, which neither fail nor wait because of it: TreeUnsteady or DatabaseBusy
+        where they leave no moment at which a whole state can be read.
+        """
+
+    def unseen(self, sandbox: Sandbox) -> str:
+        """Return why writes to the watched working copy go unnoticed; empty: they are noticed."""
+
+    def stirred(self, sandbox: Sandbox) -> bool:
+        """Return whether something was written to it since this was last asked, or it was captured."""
 
     def publish(self, sandbox: Sandbox, publication: Publication) -> str:
         """Return the name that other programs know a checkpoint by, its `sandbox_ref`, before a row has it."""
@@ -365,6 +395,14 @@ class SandboxKind(Protocol):
 
     def moved(self, real: Sandbox, one: Snapshot, other: Snapshot) -> Sequence[str]:
         """Return the differences of two snapshots other than files, as absolute paths: the position of a checkout."""
+
+    def changed_where(
+        self, real: Sandbox, before: Snapshot, written: Snapshot, observer: Observer
+    ) -> Sequence[str]:
+        """Return the files that others changed since `before` was captured, of those that `written` changes too.
+
+        The paths are absolute. Of a thing that is merged as a whole, any change counts.
+        """
 
     def taken_back(
         self, real: Sandbox, present: Snapshot, written: Snapshot, before: Snapshot

@@ -4,7 +4,7 @@
 # (a method of a protocol has no body)
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -43,6 +43,13 @@ class StepHost(Protocol):
 
     def save_memory(self, memory: JsonObject) -> None:
         """Take over the tool's StepContext.state: part of every group from now on."""
+
+    def while_waiting(self, now: float, learn: Callable[[], None]) -> float | None:
+        """Do what is due while the tool waits for its processes; return after how many seconds to call again.
+
+        It is quick. None: it need not be called again. `now` is the time of any clock, the same each time; `learn`
+        is called before anything looks at the sandboxes, and says what the processes did that no watch sees.
+        """
 
 
 class ToolRequest(Struct, frozen=True, kw_only=True):

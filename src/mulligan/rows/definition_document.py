@@ -28,6 +28,7 @@ def definition_to_text(definition: PlanDefinition) -> str:
         {
             **{mark: True for mark in marks if getattr(definition, mark)},
             **({"fork": definition.fork.to_json()} if definition.fork else {}),
+            **({"agent": definition.agent} if definition.agent else {}),
             "name": definition.name,
             "description": definition.description,
             "resources": [_resource(r) for r in definition.resources],
@@ -59,6 +60,7 @@ def definition_from_text(text: str) -> PlanDefinition:
         command=document.get("command", False),
         session=document.get("session", False),
         fork=Fork(**document["fork"]) if "fork" in document else None,
+        agent=document.get("agent", ""),
     )
 
 

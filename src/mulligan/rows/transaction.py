@@ -15,6 +15,7 @@ from mulligan.rows.tables.step_rows import DecisionRepository, StepRepository, T
 if TYPE_CHECKING:
     from mulligan.rows.place_codec import Places
     from mulligan.rows.sql_connection import SqlConnection
+    from mulligan.rows.tables.agent_rows import AgentRepository
     from mulligan.rows.tables.child_rows import ChildRepository
     from mulligan.rows.tables.correction_rows import CorrectionRepository
     from mulligan.rows.tables.entry_rows import EntryRepository
@@ -35,6 +36,13 @@ class Transaction:
         self.decisions = DecisionRepository(connection)
         self.checkpoints = CheckpointRepository(connection, places)
         self.sandboxes = SandboxRepository(connection, places)
+
+    @property
+    def agents(self) -> AgentRepository:
+        """Sessions of coding agents."""
+        from mulligan.rows.tables.agent_rows import AgentRepository
+
+        return AgentRepository(self._db)
 
     @property
     def corrections(self) -> CorrectionRepository:

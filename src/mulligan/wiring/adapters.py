@@ -20,6 +20,7 @@ from mulligan.wiring.system_clock import SystemClock, UlidSource
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mulligan.adapters.engine.side_thread import SideThreads
     from mulligan.adapters.homes.home_census import HomeCensus
     from mulligan.adapters.homes.home_search import ProjectPlace
     from mulligan.adapters.other_projects import LocalNeighbours
@@ -114,6 +115,17 @@ class Adapters:
             create=False,
         )
 
+    @cached_property
+    def agent_locks(self) -> FilePlanLocks:
+        """The lock that events of coding agents hold, one at a time."""
+        return FilePlanLocks(folder=self.home / "agents", clock=self.clock, stop=None)
+
+    def agent_resources(self, folder: str) -> tuple[Resource, ...]:
+        """Return what a session of an agent in that folder works on in place."""
+        from mulligan.adapters.sandboxes.agent_workplace import resources_in
+
+        return resources_in(self.project, Path(folder), self.settings.of_project().agent_databases)
+
     def shown_settings(self) -> list[Entry]:
         """Every setting of the project; the database's address is shown as it is used."""
         url = f"{SQLITE}{self.home / 'mulligan.db'}"
@@ -132,6 +144,13 @@ class Adapters:
 
         obey = self._asked.obey if self._asked is not None else None
         return build_toolbox(self._scratch, self.home, self.around.environ, obey, linked)
+
+    @cached_property
+    def side_works(self) -> SideThreads:
+        """Lets work go on beside its caller."""
+        from mulligan.adapters.engine.side_thread import SideThreads
+
+        return SideThreads()
 
     @cached_property
     def confinement(self) -> Confinement:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from mulligan.adapters.engine.threads import ThreadEngine
     from mulligan.adapters.homes.home_search import ProjectPlace
+    from mulligan.application.agents.agent_events import AgentEventService
     from mulligan.application.apply.plan_apply import PlanApplyService
     from mulligan.application.apply.plan_unapply import PlanUnapplyService
     from mulligan.application.apply.snapshot_merge import MergeService
@@ -91,6 +92,7 @@ class Services:
     """Every use case of one project, and what they share, each with the module and the class that it is."""
 
     # What front doors call, with its type
+    agent_events: AgentEventService = _in("agents.agent_events.AgentEventService")
     acceptances: AcceptService = _in("plans.acceptance.AcceptService")
     answers: AnswerService = _in("plans.question_answers.AnswerService")
     appends: AppendService = _in("corrections.append.AppendService")
@@ -121,6 +123,7 @@ class Services:
     unapplies: PlanUnapplyService = _in("apply.plan_unapply.PlanUnapplyService")
 
     # What these share: most of it is only handed to constructors, which name its type
+    agent_plans = _in("agents.session_plans.SessionPlans")
     appearances = _in("sandboxes.appearance_rules.AppearanceService")
     calls = _in("runs.tool_calls.ToolCallService")
     checkpoints: CheckpointService = _in("checkpoints.checkpoint_service.CheckpointService")
@@ -156,6 +159,7 @@ class Services:
     subplans = _in("subplans.subplan_service.SubplanService")
     sweeps: SweepService = _in("checkpoints.project_sweep.SweepService")
     undos = _in("rollback.outside_effects.UndoService")
+    work_groups = _in("checkpoints.groups_at_work.WorkGroupService")
     ways = _in("rollback.way_back.WayBackService")
 
     def __init__(

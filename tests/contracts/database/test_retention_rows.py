@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mulligan.domain.checkpoints.retention import UNFINISHED, plan_retention
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import GroupId, PlanId
 from mulligan.rows.database import Database
 from tests.unit.examples import a_group
@@ -61,3 +62,31 @@ def test_few_are_looked_at_however_many_there_are(database: Database) -> None:
             *(group_id(n) for n in range(3)),
             group_id(199),
         ]
+
+
+def test_groups_of_programs_at_work_are_counted_and_found_apart(database: Database) -> None:
+    types = {1: CheckpointType.ON_QUIET, 3: CheckpointType.ON_INTERVAL, 4: CheckpointType.ON_QUIET}
+    with database.writing() as db:
+        for number in range(6):
+            group = a_group(
+                PLAN, group_id(number), number, superseded=number == 3, between_steps=number not in types
+            )
+            reason = replace(group.reason, type=types.get(number, CheckpointType.BEFORE_STEP))
+            db.checkpoints.add(replace(group, reason=reason))
+        assert db.checkpoints.count_at_work(PLAN) == 3
+        assert [s.group_id for s in db.checkpoints.at_work(PLAN, 2)] == [group_id(3), group_id(1)]
+        assert [s.at_work for s in db.checkpoints.summaries(PLAN)] == [n in types for n in range(6)]
+        found = {s.group_id for s in db.checkpoints.expendable(PLAN, 1, 6)}
+        assert found == {group_id(n) for n in range(6) if n not in types}
+        newest = db.checkpoints.latest(PLAN)
+        assert newest is not None
+        assert newest.group_id == group_id(5)
+        db.checkpoints.remove([GroupId(group_id(5))])
+        before = db.checkpoints.latest(PLAN)
+        assert before is not None
+        assert before.group_id == group_id(2), "the newer ones were taken while programs were at work"
+        db.history.rest_at(GroupId(group_id(4)))  # a rollback went there
+        assert db.checkpoints.count_at_work(PLAN) == 2
+        rested = db.checkpoints.latest(PLAN)
+        assert rested is not None
+        assert rested.group_id == group_id(4)

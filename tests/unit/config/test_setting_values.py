@@ -8,6 +8,7 @@ from tests.support.raised import raises
 
 TRIGGERS = "sandbox.checkpoint.auto-create-on"
 MAX_CHECKPOINTS = "sandbox.checkpoint.max-checkpoints-per-plan"
+QUIET, INTERVAL = "sandbox.checkpoint.quiet-seconds", "sandbox.checkpoint.interval-seconds"
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,11 @@ MAX_CHECKPOINTS = "sandbox.checkpoint.max-checkpoints-per-plan"
         ("core.database.url", "sqlite:////srv/plans.db", "sqlite:////srv/plans.db"),
         ("core.format", "json", "json"),
         ("plan.max-parallel", "50", 50),
+        (QUIET, "3", 3),
+        (QUIET, " 0.5 ", 0.5),
+        (QUIET, "1500ms", 1.5),
+        (INTERVAL, "1h30m", 5400),
+        (INTERVAL, "1d", 86400),
     ],
 )
 def test_text_becomes_a_value_of_the_settings_type(key: str, text: str, value: object) -> None:
@@ -66,6 +72,13 @@ def test_text_becomes_a_value_of_the_settings_type(key: str, text: str, value: o
         ("sandbox.writable", "build", "'build' is not an absolute path", None),
         ("sandbox.writable", "/a::/b", "'' is not an absolute path", None),
         ("sandbox.writable", "/a\0", "'/a\\x00' is not an absolute path", None),
+        (QUIET, "0", "'0' is out of range", None),
+        (QUIET, "50ms", "'50ms' is out of range", None),
+        (QUIET, "-3", "'-3' is not a length of time", None),
+        (QUIET, "soon", "'soon' is not a length of time", None),
+        (INTERVAL, "2d", "'2d' is out of range", None),
+        (INTERVAL, "1e9", "'1e9' is not a length of time", None),
+        (INTERVAL, "", "'' is not a length of time", None),
         ("core.format", "jsno", "'jsno' is not an allowed word", "json"),
     ],
 )
@@ -96,6 +109,10 @@ def test_a_wrong_text_is_refused_with_what_is_allowed(
         ("sandbox.include-ignored", 1, "1 is neither true nor false"),
         ("sandbox.isolate", False, "False is not an allowed word"),
         ("core.database.url", 7, "is not the address of a SQLite file"),
+        (QUIET, True, "True is not a length of time"),
+        (QUIET, None, "None is not a length of time"),
+        (QUIET, float("nan"), "nan is not a length of time"),
+        (INTERVAL, 0, "0 is out of range"),
     ],
 )
 def test_a_value_of_another_type_is_refused(key: str, value: object, reason: str) -> None:

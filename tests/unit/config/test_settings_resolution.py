@@ -63,6 +63,8 @@ def test_the_registry_is_the_documented_one() -> None:
     assert {s.key: s.environment for s in SETTINGS} == {
         "sandbox.checkpoint.auto-create-on": "MULLIGAN_SANDBOX_CHECKPOINT_AUTO_CREATE_ON",
         "sandbox.checkpoint.max-checkpoints-per-plan": "MULLIGAN_SANDBOX_CHECKPOINT_MAX_CHECKPOINTS_PER_PLAN",
+        "sandbox.checkpoint.quiet-seconds": "MULLIGAN_SANDBOX_CHECKPOINT_QUIET_SECONDS",
+        "sandbox.checkpoint.interval-seconds": "MULLIGAN_SANDBOX_CHECKPOINT_INTERVAL_SECONDS",
         "sandbox.strategy": "MULLIGAN_SANDBOX_STRATEGY",
         "sandbox.cleanup": "MULLIGAN_SANDBOX_CLEANUP",
         "sandbox.pool": "MULLIGAN_SANDBOX_POOL",
@@ -72,6 +74,7 @@ def test_the_registry_is_the_documented_one() -> None:
         "sandbox.at": "MULLIGAN_SANDBOX_AT",
         "sandbox.isolate": "MULLIGAN_SANDBOX_ISOLATE",
         "sandbox.writable": "MULLIGAN_SANDBOX_WRITABLE",
+        "agent.databases": "MULLIGAN_AGENT_DATABASES",
         "apply.commit": "MULLIGAN_APPLY_COMMIT",
         "core.database.url": "MULLIGAN_CORE_DATABASE_URL",
         "core.disk-limit": "MULLIGAN_CORE_DISK_LIMIT",
@@ -80,7 +83,14 @@ def test_the_registry_is_the_documented_one() -> None:
         "plan.max-parallel": "MULLIGAN_PLAN_MAX_PARALLEL",
     }
     assert {s.key for s in SETTINGS if not s.in_plan_files} == {
-        *("sandbox.pool", "core.database.url", "core.disk-limit", "core.format", "core.pager")
+        *(
+            "agent.databases",
+            "sandbox.pool",
+            "core.database.url",
+            "core.disk-limit",
+            "core.format",
+            "core.pager",
+        )
     }
     assert all(s.meaning for s in SETTINGS)
 
@@ -92,6 +102,8 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
                 {
                     "sandbox.checkpoint.auto-create-on": "after_step",
                     "max_checkpoints_per_plan": "3",
+                    "sandbox.checkpoint.quiet-seconds": "500ms",
+                    "sandbox.checkpoint.interval-seconds": "5m",
                     "sandbox.strategy": "filesystem_copy",
                     "sandbox.cleanup": "manual",
                     "sandbox.include-ignored": "off",
@@ -101,6 +113,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
                     "sandbox.at": "own-path",
                     "sandbox.isolate": "required",
                     "sandbox.writable": "/srv:~/go",
+                    "agent.databases": "*.db,data/**/*.sqlite3",
                     "apply.commit": "no",
                     "core.database.url": "sqlite:////srv/m.db",
                     "core.disk-limit": "20GB",
@@ -122,6 +135,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
     assert settings.disk_limit == 20_000_000_000
     assert settings.isolate is Isolation.REQUIRED
     assert settings.writable == ("/srv", "~/go")
+    assert settings.agent_databases == ("*.db", "data/**/*.sqlite3")
     assert settings.apply_commit is False
     assert settings.pager == "less -S"
     assert settings.database_url == "sqlite:////srv/m.db"

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mulligan.domain.checkpoints.retention import TURNABLE, UNFINISHED, GroupSummary, plan_retention
+from mulligan.domain.checkpoints.retention import CURRENT, TURNABLE, UNFINISHED, GroupSummary, plan_retention
 from mulligan.domain.text.ids import GroupId
 
 NOTHING: dict[GroupId, str] = {}
@@ -16,13 +16,15 @@ def group(
     superseded: bool = False,
     labelled: bool = False,
     between_steps: bool = True,
+    at_work: bool = False,
 ) -> GroupSummary:
     return GroupSummary(
         group_id=GroupId(name),
         attempt=attempt,
         superseded=superseded,
         labelled=labelled,
-        between_steps=between_steps,
+        between_steps=between_steps and not at_work,
+        at_work=at_work,
     )
 
 
@@ -101,3 +103,39 @@ def test_nothing_is_lost_or_kept_twice(rows: list[tuple[int, bool, bool, bool]],
         assert groups[-1].group_id in kept
     resting = [g.group_id for g in groups if g.between_steps and not g.superseded]
     assert not resting or resting[-1] in kept
+
+
+def test_groups_of_programs_at_work_go_first_and_no_other_goes_for_one() -> None:
+    groups = [
+        group("a"),
+        group("b", at_work=True),
+        group("c", at_work=True),
+        group("d"),
+        group("e", labelled=True),
+    ]
+    assert plan_retention(groups, limit=4, needed=NOTHING).prune == ("b",)
+    assert plan_retention(groups, limit=3, needed=NOTHING).prune == ("b",), "one of them stays"
+    assert plan_retention(groups, limit=2, needed=NOTHING).prune == ("b", "d")
+
+
+def test_of_those_the_ones_left_behind_go_before_live_ones() -> None:
+    groups = [group("a"), group("b", at_work=True), group("c", at_work=True, superseded=True), group("d")]
+    assert plan_retention(groups, limit=3, needed=NOTHING).prune == ("c",)
+
+
+def test_the_one_that_the_plan_is_at_stays_with_its_reason() -> None:
+    groups = [group("a"), group("b", at_work=True), group("c", at_work=True), group("d")]
+    verdict = plan_retention(groups, limit=2, needed={GroupId("b"): CURRENT})
+    assert verdict.prune == ("c",)
+    assert {k.group_id: k.reason for k in verdict.keep}["b"] == "the plan is at it"
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), max_size=20), st.integers(2, 8))
+def test_the_others_are_those_that_stay_without_them(rows: list[tuple[bool, bool, bool]], limit: int) -> None:
+    groups = [group(str(i), superseded=s, labelled=lab, at_work=w) for i, (s, lab, w) in enumerate(rows)]
+    lasting = [g for g in groups if not g.at_work]
+    verdict = plan_retention(groups, limit=limit, needed=NOTHING)
+    kept = {k.group_id for k in verdict.keep}
+    alone = plan_retention(lasting, limit=limit, needed=NOTHING)
+    assert kept & {g.group_id for g in lasting} == {k.group_id for k in alone.keep}
+    assert len(kept) <= max(limit, len(alone.keep) + 1)

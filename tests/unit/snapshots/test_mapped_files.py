@@ -1,50 +1,101 @@
-"""A file that is written through a memory map gets no new time on a filesystem in memory."""
+"""Files that processes have mapped to write: found the same way by a query as in the list of all maps."""
 
+import errno
 import mmap
-import tempfile
-from collections.abc import Iterator
+import os
+import signal
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
-from tests.support.snapshot_world import age, new_store, take
+from mulligan.adapters.snapshots.scan import memory_maps
+from mulligan.adapters.snapshots.scan.memory_maps import Moments, shared_writable_maps
 
 
-@pytest.fixture(autouse=True)
-def on_a_disk() -> None:
-    """Take filesystems for what they are, unlike the other tests of the store."""
+@pytest.fixture(params=["asked", "listed"])
+def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look as on this system, and as on one that answers no queries."""
+
+    def unknown(_maps: int) -> Iterator[tuple[int, bytes]]:
+        raise OSError(errno.ENOTTY, "unknown to this system")
+
+    if request.param == "listed":
+        monkeypatch.setattr(memory_maps, "_asked_for", unknown)
 
 
-@pytest.fixture(params=["in memory", "anywhere"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    if request.param == "anywhere":
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
-        yield Path(name)
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    made = [tmp_path / name for name in ("plain", "with space", "new\nline", "größe\udcff")]
+    for path in made:
+        path.write_bytes(b"x" * 5000)
+    return made
 
 
-def write_through_a_map(path: Path, data: bytes) -> None:
-    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
-        assert (
-            mapped[: len(data)] != data
-        )  # read first: the page is then there, and a write to it is no fault
-        mapped[: len(data)] = data
+@pytest.fixture
+def elsewhere(files: list[Path]) -> Generator[int]:
+    """Another process that has mapped them, and read others."""
+    ready, wrote = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            kept = [mmap.mmap(os.open(path, os.O_RDWR), 0) for path in files]
+            os.write(wrote, b"%d" % len(kept))
+            signal.pause()
+        finally:
+            os._exit(1)
+    assert os.read(ready, 1) == b"%d" % len(files)
+    yield pid
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    os.close(ready)
+    os.close(wrote)
 
 
-def test_what_was_written_through_a_map_is_in_the_next_capture(place: Path, tmp_path: Path) -> None:
-    tree = place / "tree"
-    tree.mkdir()
-    (tree / "file").write_bytes(b"before" * 1000)
-    age(tree)
-    store = new_store(tmp_path / "store")
-    before = take(store, tree)
-    write_through_a_map(tree / "file", b"behind")
-    assert take(store, tree) != before
+@pytest.mark.usefixtures("_way", "elsewhere")
+def test_all_files_of_another_process_are_found(files: list[Path]) -> None:
+    found = shared_writable_maps()
+    assert {str(path) for path in files} <= found.paths
+    assert {path.stat().st_ino for path in files} <= found.inodes
 
 
-def test_a_folder_in_memory_is_told_from_others(tmp_path: Path) -> None:
-    assert keeps_no_times(Path("/dev/shm"))
-    assert not keeps_no_times(Path("/proc"))
-    assert not keeps_no_times(tmp_path / "missing")
+@pytest.mark.usefixtures("_way")
+def test_what_is_only_read_or_is_private_is_none_of_them(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x" * 5000)
+    with (tmp_path / "file").open("r+b") as file:
+        with (
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ),
+            mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE),
+        ):
+            assert str(tmp_path / "file") not in shared_writable_maps().paths
+        with mmap.mmap(file.fileno(), 0):
+            assert str(tmp_path / "file") in shared_writable_maps().paths
+    assert str(tmp_path / "file") not in shared_writable_maps().paths
+
+
+@pytest.mark.usefixtures("_way")
+def test_a_process_that_ended_meanwhile_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    monkeypatch.setattr(memory_maps, "_processes", lambda: [str(pid), "999999999"])
+    assert shared_writable_maps() == (frozenset(), frozenset())
+    os.waitpid(pid, 0)
+
+
+def test_the_looks_of_one_moment_know_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+
+    def counting() -> memory_maps.Maps:
+        read.append(1)
+        return memory_maps.Maps(frozenset(), frozenset({len(read)}))
+
+    monkeypatch.setattr(memory_maps, "shared_writable_maps", counting)
+    moments = Moments()
+    with moments.at_once():
+        with moments.at_once():
+            first = moments.maps()
+        assert moments.maps() is first
+    assert moments.maps() is not first
+    assert moments.maps().inodes == {3}

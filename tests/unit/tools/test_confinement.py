@@ -318,7 +318,7 @@ class TestProcesses:
             "from mulligan.adapters.tools.process.tool_output import Recorded\n"
             "from mulligan.adapters.tools.process.command_runner import Command, Launchers\n"
             "from mulligan.domain.resources.bounds import Bounds\n"
-            "from tests.support.recording_host import a_request\n"
+            "from tests.support.recording_host import RecordingHost, a_request\n"
             "linked = []\n"
             "made = Launchers(\n"
             "    python=sys.executable, environment=dict(os.environ), how='tree', linked=lambda: linked.append(1)\n"
@@ -328,7 +328,7 @@ class TestProcesses:
             "command = Command(argv=('true',), folder=Path('.'), environment=dict(os.environ),\n"
             "    bounds=bounds, appearance=None)\n"
             "request = a_request(Path('.'), {}, timeout=None)\n"
-            "made.run('shell', request, command, Recorded('shell', lambda _: None))\n"
+            "made.run('shell', request, command, Recorded('shell', lambda _: None), RecordingHost())\n"
             "print(len(linked)); made.forget(None)\n"
         )
         (tmp_path / "inner.py").write_text(code)

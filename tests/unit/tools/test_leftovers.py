@@ -11,7 +11,7 @@ import pytest
 from mulligan.adapters.tools.launcher.launcher import below, children_of, command_line, scanned_children
 from mulligan.adapters.tools.process.command_runner import Command, Launchers
 from mulligan.adapters.tools.process.tool_output import Recorded
-from tests.support.recording_host import a_request
+from tests.support.recording_host import RecordingHost, a_request
 from tests.unit.tools.daemons import is_gone, is_gone_or_zombie, start_daemon
 from tests.unit.tools.timeouts import timed_out
 
@@ -125,7 +125,7 @@ class TestWithoutSubreaper:
             appearance=None,
         )
         request = a_request(root, {}, timeout=timeout)
-        return launchers.run("shell", request, made, Recorded("shell", lambda _: None))
+        return launchers.run("shell", request, made, Recorded("shell", lambda _: None), RecordingHost())
 
     def test_a_command_runs(self, launchers, root):
         assert self.run(launchers, root, "echo hi").printed.stdout == b"hi\n"

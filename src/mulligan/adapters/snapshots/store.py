@@ -3,7 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,8 @@ from mulligan.adapters.snapshots.capture.file_contents import store_bytes
 from mulligan.adapters.snapshots.capture.full_capture import unheld_in
 from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
 from mulligan.adapters.snapshots.format.chunks import pieces
-from mulligan.adapters.snapshots.format.tree_format import EntryKind
+from mulligan.adapters.snapshots.format.signatures import measured
+from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, EntryKind
 from mulligan.adapters.snapshots.new_trees.tree_creation import Creation, Source
 from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
 from mulligan.adapters.snapshots.packs.live_objects import Marks
@@ -27,17 +28,24 @@ from mulligan.adapters.snapshots.packs.verification import Verification
 from mulligan.adapters.snapshots.restore.adoption import doubts_about
 from mulligan.adapters.snapshots.restore.asides import Asides
 from mulligan.adapters.snapshots.restore.collisions import refuse_collisions
-from mulligan.adapters.snapshots.restore.known_tree import KnownTree
+from mulligan.adapters.snapshots.restore.known_tree import KnownTree, changed_at
 from mulligan.adapters.snapshots.restore.real_tree import holds
 from mulligan.adapters.snapshots.restore.replacement import replace_files
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, SparedRecords, compare_trees
 from mulligan.adapters.snapshots.restore.restorer import Restoring
 from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusions_of, left_out_in
 from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
-from mulligan.adapters.snapshots.scan.found_folder import Folder
+from mulligan.adapters.snapshots.scan.memory_maps import Moments
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
-from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, OTHER_NAME, Look, Watch
+from mulligan.adapters.snapshots.watch.tree_watch import (
+    CUT_OFF,
+    NOT_IN_STORE,
+    OTHER_NAME,
+    Look,
+    Watch,
+    why_unwatchable,
+)
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
 from mulligan.domain.checkpoints.store_report import Capture, Damage, Leftovers, PathChange, Survey, Swept
@@ -79,6 +87,7 @@ class PackedSnapshotStore(PackedTrees):
         self._restless: dict[str, frozenset[str]] = {}  # by cache key: files that did not hold still
         self._watches: dict[str, Watch] = {}  # by the cache key of the tree
         self._open_watches: list[Watch] = []  # also those that another one of their tree replaces for a while
+        self._moments = Moments()
         # How the last capture, comparison or restore read its tree: all of it, or what changed.
         self.last_look = Look(watched=False, reason=UNWATCHED)
 
@@ -98,23 +107,35 @@ class PackedSnapshotStore(PackedTrees):
             with suppress(OSError):  # a hint for the next process: no reason to fail after all was done
                 self._cache.flush(tree.cache_key)
 
+    def at_once(self) -> AbstractContextManager[None]:
+        return self._moments.at_once()
+
     def distrust_watches(self) -> None:
         """Scan each watched tree at its next look: a file may have been written under a name that nobody watches."""
         for watch in self._open_watches:
             watch.lost(OTHER_NAME)
 
+    def unwatchable(self) -> str:
+        return why_unwatchable(self._work)
+
+    def unseen(self, tree: WorkingTree) -> str:
+        watch = self._watch_of(tree)
+        return UNWATCHED if watch is None else watch.blind
+
+    def stirred(self, tree: WorkingTree) -> bool:
+        watch = self._watch_of(tree)
+        return watch is not None and watch.stirred()
+
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         with translated(tree.path), Folders(tree.path) as folders:
-            scans: list[Scan] = []
-
-            def attempt() -> Folder:
-                scans.append(Scan(folders, exclusions_of(tree), self._now_ns(), Witness()))
-                return scans[-1].run()
-
-            top = until_steady(attempt)
-            files = sum(folder.held - len(folder.children) for folder in top.walk())
+            self._objects.refresh()
+            known = self._cache.recall(tree.cache_key, self._objects).top
+            exclusions = exclusions_of(tree)
+            top = until_steady(lambda: Scan(folders, exclusions, self._now_ns(), Witness(), known).run())
+            counts = [measured(signatures) for signatures in top.all_signatures()]
+        files = sum(count for count, _ in counts)
         observer.progress("files counted", files, files)
-        return Survey(files=files, size_bytes=scans[-1].size_bytes)
+        return Survey(files=files, size_bytes=sum(size for _, size in counts))
 
     def matched(self, tree: WorkingTree) -> tuple[str, ...]:
         exclusions = exclusions_of(tree)
@@ -130,12 +151,12 @@ class PackedSnapshotStore(PackedTrees):
                             found += [path_of(folder, name) for name in names]
         return tuple(sorted(found, key=os.fsencode))
 
-    def capture(self, tree: WorkingTree, observer: Observer) -> Capture:
+    def capture(self, tree: WorkingTree, observer: Observer, *, at_work: bool = False) -> Capture:
         writer = PackWriter(self._objects)
         watch = self._watch_of(tree)
         try:
             with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
-                looking = self._looking(tree, writer, observer)
+                looking = self._looking(tree, writer, observer, at_work=at_work)
                 top = looking.run(self._now_ns)
                 self.last_look = looking.look
                 if watch is not None and watch.last is not None:
@@ -228,9 +249,34 @@ class PackedSnapshotStore(PackedTrees):
         with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
             looking = self._looking(tree, HashingSink(), observer)
             spared = kept.records_of if kept is not None and spare else None
+            if known is not None and kept is not None and spare:
+                self._look_where_they_differ(looking, kept, known, snapshot)
             difference = self._difference(looking, snapshot, tree, spared)
             self._carry_out(tree, difference, kept, observer)
         return difference.changes()
+
+    def changed_where(self, tree: WorkingTree, known: Snapshot, target: Snapshot) -> tuple[str, ...]:
+        kept = KnownTree(known, self._objects.read)
+        with translated(tree.path), self._all_or_forgotten(tree):
+            looking = self._looking(tree, HashingSink(), Unobserved())
+            paths = self._look_where_they_differ(looking, kept, known, target)
+            top = looking.run(self._now_ns)
+            looking.stored_nothing()
+            self.last_look = looking.look
+            changed = changed_at(paths, top, kept)
+            if changed:
+                self._cache.let_go(tree.cache_key)  # what was read of them is not stored
+            return tuple(changed)
+
+    def _look_where_they_differ(
+        self, looking: Looking, kept: KnownTree, known: Snapshot, target: Snapshot
+    ) -> Sequence[str]:
+        """Have a tree that was captured as `known` just now looked at only where the target differs from it."""
+        found = self.difference(known.roots[0], target.roots[0])
+        paths = [each.path for each in found if each.path != ROOT_NAME]
+        if kept.is_all_of(looking.known):
+            looking.named = paths
+        return paths
 
     def create(
         self, snapshot: Snapshot, tree: WorkingTree, observer: Observer, like: WorkingTree | None
@@ -380,19 +426,24 @@ class PackedSnapshotStore(PackedTrees):
         with self._leases.exclusive_if_free(Lease.UPKEEP) as free:
             if free:
                 with suppress(OSError):  # the capture is valid without it, and the next one tries again
-                    join_small_packs(self._objects)
+                    joined = join_small_packs(self._objects)
+                    if joined.pack is not None:
+                        self._cache.note_joined(joined.pack.name, [pack.name for pack in joined.sources])
 
     def _watch_of(self, tree: WorkingTree) -> Watch | None:
         watch = self._watches.get(tree.cache_key)
         return watch if watch is not None and watch.tree == tree else None  # excluding the same
 
-    def _looking(self, tree: WorkingTree, sink: Sink, observer: Observer) -> Looking:
+    def _looking(
+        self, tree: WorkingTree, sink: Sink, observer: Observer, *, at_work: bool = False
+    ) -> Looking:
         self._objects.refresh()
         known, watch = self._cache.recall(tree.cache_key, self._objects), self._watch_of(tree)
         if known.forgotten and watch is not None:
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
         restless = self._restless.get(tree.cache_key, frozenset())
-        return Looking(tree, known.top, watch, Records(sink, observer, restless=restless))
+        records = Records(sink, observer, restless=restless, at_work=at_work)
+        return Looking(tree, known.top, watch, records, self._moments)
 
     def _difference(
         self,
@@ -411,14 +462,14 @@ class PackedSnapshotStore(PackedTrees):
 
     @contextmanager
     def _all_or_forgotten(self, tree: WorkingTree) -> Generator[None]:
-        """Under a watch the known tree is changed in place: one that was cut off may name what is not stored."""
+        """Drop the known tree, which may be changed in place: one that was cut off may name what is not stored."""
         watch = self._watch_of(tree)
         try:
             yield
         except BaseException:
             if watch is not None:
                 watch.lost(CUT_OFF)
-                self._cache.let_go(tree.cache_key)
+            self._cache.let_go(tree.cache_key)
             raise
 
 

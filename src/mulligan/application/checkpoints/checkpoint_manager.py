@@ -2,7 +2,7 @@
 
 import posixpath
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TypeAlias
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -14,8 +14,8 @@ from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, Path
 from mulligan.domain.resources.placement import lie_together
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.domain.trees.real_change import Snapshots
-from mulligan.errors import SandboxMissing
-from mulligan.ports import Publication, SandboxKinds, SnapshotStore
+from mulligan.errors import DatabaseBusy, SandboxMissing, TreeUnsteady
+from mulligan.ports import Publication, SandboxKinds, SnapshotStore, Unobserved
 from mulligan.ports.world import one_by_one
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
@@ -42,16 +42,49 @@ class CheckpointManager:
                 watches.enter_context(kind.watch(sandbox, others_at_work=run.others_at_work))
             yield
 
+    def at_once(self) -> AbstractContextManager[None]:
+        """Let captures, comparisons and restores meanwhile be those of one moment."""
+        return self._store.at_once()
+
     def capture(self, run: Run) -> tuple[Capture, ...]:
         """Store every sandbox durably, in the plan's order; read only those that may have changed."""
         if (still := self._still.get(run)) is not None:
             return still
         self.require(run.sandboxes)
         sandboxes = one_by_one(run.sandboxes, "sandboxes captured", run.observer)
-        captures = tuple(self._kinds.of(s).capture(s, run.observer) for s in sandboxes)
+        with self.at_once():
+            captures = tuple(self._kinds.of(s).capture(s, run.observer) for s in sandboxes)
         if not (run.others_at_work or run in self._busy):
             self._still[run] = captures
         return captures
+
+    def capture_at_work(self, run: Run) -> tuple[Capture, ...]:
+        """Store every sandbox durably while programs write to them.
+
+        A resource that leaves no moment at which a whole state can be read is held as it was in the group before, and
+        named as one that never held still.
+        """
+        self.require(run.sandboxes)
+        return tuple(self._captured_at_work(run, sandbox) for sandbox in run.sandboxes)
+
+    def _captured_at_work(self, run: Run, sandbox: Sandbox) -> Capture:
+        try:
+            return self._kinds.of(sandbox).capture(sandbox, Unobserved(), at_work=True)
+        except (TreeUnsteady, DatabaseBusy):
+            before = run.latest[sandbox.resource].snapshot
+            is_file = sandbox.type.traits.is_file
+            path = posixpath.basename(sandbox.path) if is_file else "."
+            return Capture(snapshot=before, size_bytes=0, files=0, unheld=(), busy=(path,))
+
+    def unseen(self, run: Run) -> Mapping[str, str]:
+        """Return the resources whose writes the watch does not hear of, each with the reason."""
+        found = {sandbox.resource: self._kinds.of(sandbox).unseen(sandbox) for sandbox in run.sandboxes}
+        return {resource: reason for resource, reason in found.items() if reason}
+
+    def stirred(self, run: Run) -> bool:
+        """Return whether something was written to a watched sandbox since this was last asked, or it was captured."""
+        answers = [self._kinds.of(sandbox).stirred(sandbox) for sandbox in run.sandboxes]  # each is asked
+        return any(answers)
 
     def forget(self, run: Run) -> tuple[Capture, ...] | None:
         """Let the next capture read the sandboxes again; return the last capture, where it is still valid."""

@@ -1,6 +1,7 @@
 """Takes checkpoint groups: bytes first, rows second, retention as part of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 
 from msgspec import Struct
@@ -16,7 +17,9 @@ from mulligan.domain.checkpoints.retention import (
     UNDOABLE,
     UNFINISHED,
     GroupSummary,
+    oldest_at_work,
     plan_retention,
+    room_at_work,
 )
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture
@@ -53,25 +56,45 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         The plan is recorded with its working state, or as what it `becomes`. Any failure stops the plan: it never
         continues without a checkpoint that was due.
         """
-        with run.showing_later():
-            return self._kept(run, reason, then, becomes)
+        with run.showing_later(), self._captured(run, reason) as captures:
+            checkpoints = self._checkpoints(run, captures)
+            with run.commit("group.record") as commit:
+                commit.plan = becomes or run.progressed()
+                group = self._recorded(commit, run, reason, captures, checkpoints)
+                commit.record(*(_not_before(each, group.created_at) for each in then))
+            return group
 
-    def _kept(
-        self, run: Run, reason: Reason, then: Sequence[Record], becomes: Plan | None
-    ) -> CheckpointGroup:
+    def keep_present(
+        self,
+        run: Run,
+        reason: Reason,
+        write: Callable[[Commit, GroupId], None],
+    ) -> None:
+        """Capture every resource, and take a group only where the contents differ from those of the last one.
+
+        `write` adds rows to the same transaction, with the group that they refer to: the new one or the last one.
+        """
+        with run.showing_later(), self._captured(run, reason) as captures:
+            last = run.plan.current_group_id
+            latest = [run.latest.get(sandbox.resource) for sandbox in run.sandboxes]
+            pairs = zip(captures, latest, strict=True)
+            if last is not None and all(old and new.snapshot.same_as(old.snapshot) for new, old in pairs):
+                with run.commit("plan.record") as commit:
+                    write(commit, last)
+                return
+            checkpoints = self._checkpoints(run, captures)
+            with run.commit("group.record") as commit:
+                commit.plan = run.progressed()
+                group = self._recorded(commit, run, reason, captures, checkpoints)
+                write(commit, group.group_id)
+
+    @contextmanager
+    def _captured(self, run: Run, reason: Reason) -> Generator[tuple[Capture, ...]]:
+        """Yield captures of all resources, for rows that refer to them; any failure is one of the checkpoint."""
         try:
             # Held until the rows are committed: the sweep must not delete an old object that this capture reuses.
             with self.store.hold():
-                captures = self.manager.capture(run)
-                checkpoints = self._checkpoints(run, captures)
-                unheld = _new_messages(run, captures)
-                with run.commit("group.record") as commit:
-                    commit.plan = becomes or run.progressed()
-                    group = self.add_group(commit, run, _with_busy(reason, run, captures), checkpoints)
-                    commit.plan = replace(commit.plan, messages=(*run.plan.messages, *unheld))
-                    at = self.clock.now()
-                    texts = (Entry(type=EventType.MESSAGE, data={"message": text}, at=at) for text in unheld)
-                    commit.record(*texts, *(_not_before(each, group.created_at) for each in then))
+                yield self.manager.capture(run)
         except PlanTakenOver:
             raise
         except MulliganError as exc:
@@ -82,7 +105,36 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
                 reason=exc.text,
                 hint=exc.next_step,
             ) from exc
+
+    def _recorded(
+        self,
+        commit: Commit,
+        run: Run,
+        reason: Reason,
+        captures: Sequence[Capture],
+        checkpoints: Sequence[Checkpoint],
+    ) -> CheckpointGroup:
+        group = self.add_group(commit, run, _with_busy(reason, run, captures), checkpoints)
+        unheld = _new_messages(run, captures)
+        commit.plan = replace(commit.plan, messages=(*run.plan.messages, *unheld))
+        at = self.clock.now()
+        commit.record(*(Entry(type=EventType.MESSAGE, data={"message": text}, at=at) for text in unheld))
         return group
+
+    def create_at_work(self, run: Run, reason: Reason) -> CheckpointGroup | None:
+        """Capture every resource while programs write to it, and record the group; None where nothing changed.
+
+        The group is not a state between two steps: the plan's state is that from which the step began.
+        """
+        with run.showing_later(), self.store.hold(), self.store.at_once():
+            captures = self.manager.capture_at_work(run)
+            pairs = zip(run.sandboxes, captures, strict=True)
+            if all(c.snapshot.same_as(run.latest[s.resource].snapshot) for s, c in pairs):
+                return None
+            checkpoints = self._checkpoints(run, captures)
+            with run.commit("group.record") as commit:
+                commit.plan = run.progressed()
+                return self.add_group(commit, run, _with_busy(reason, run, captures), checkpoints)
 
     def auto_create_if_configured(
         self, run: Run, trigger: CheckpointType, metadata: JsonObject, *, between_steps: bool
@@ -193,16 +245,23 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         return self.manager.publish(sandbox, Publication(checkpoint=new, after=after, at=at))
 
     def _retain(self, db: Transaction, run: Run, plan: Plan) -> Sequence[GroupId]:
-        plan_id = plan.plan_id
-        excess = db.checkpoints.count(plan_id, superseded=True) - run.settings.max_checkpoints
-        if excess <= 0:
+        plan_id, limit = plan.plan_id, run.settings.max_checkpoints
+        at_work = db.checkpoints.count_at_work(plan_id)
+        others = db.checkpoints.count(plan_id, superseded=True) - at_work
+        excess, passing = max(0, others - limit), at_work - room_at_work(limit, min(others, limit))
+        if not excess and passing <= 0:
             return ()
         needed = groups_needed(db, plan)
-        groups = db.checkpoints.expendable(plan_id, plan.attempt, excess + len(needed))
-        verdict = plan_retention(groups, limit=len(groups) - excess, needed=needed)
-        if verdict.prune:
-            db.checkpoints.remove(verdict.prune)
-        return verdict.prune
+        pruned: list[GroupId] = []
+        if excess:
+            groups = db.checkpoints.expendable(plan_id, plan.attempt, excess + len(needed))
+            pruned += plan_retention(groups, limit=len(groups) - excess, needed=needed).prune
+        if passing > 0:
+            oldest = db.checkpoints.at_work(plan_id, passing + len(needed))
+            pruned += oldest_at_work(oldest, excess=passing, needed=needed)
+        if pruned:
+            db.checkpoints.remove(pruned)
+        return pruned
 
     def _entry(self, group: CheckpointGroup) -> Entry:
         return Entry(

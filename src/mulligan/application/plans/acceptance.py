@@ -119,7 +119,8 @@ class AcceptService(Struct, kw_only=True, frozen=True, eq=False):
         if not left or run.plan.definition.session or left[0].index != run.step_index:
             return left, []
         if gone_to:
-            has_changes = present is not None and present.reason.type is CheckpointType.ON_ERROR
+            type = present.reason.type if present is not None else None
+            has_changes = type is not None and (type is CheckpointType.ON_ERROR or type.is_at_work)
         else:
             cut_off = [deed for deed in deeds if deed.is_cut_off and deed.step_index == run.step_index]
             has_changes = bool(cut_off) or _kept_changes(run.plan, left[0])

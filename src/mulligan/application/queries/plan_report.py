@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from msgspec import Struct
@@ -35,7 +35,6 @@ _OUTPUT = (40, 160)  # first and last lines: an error is usually at the end
 _ARGUMENT = (30, 10)
 _ID = r"(?<![\w/.-])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![\w/])"  # not as part of a path
 _OF_REAL_RESOURCES = (CheckpointType.PRE_APPLY, CheckpointType.PRE_RESTORE, CheckpointType.POST_RESTORE)
-_NO_TARGETS = (*_OF_REAL_RESOURCES, CheckpointType.ON_ERROR)
 
 
 class ReportService(Struct, kw_only=True, frozen=True, eq=False):
@@ -95,7 +94,7 @@ class ReportService(Struct, kw_only=True, frozen=True, eq=False):
             events_left_out=older,
             look=words(Advice(NextStep("log", plan=plan_id))),
             # Before `changes`: the most important comparison gets the room.
-            overall=_overall(db, plan_id, [*groups.values()], changes),
+            overall=_overall(db, plan_id, changes),
             changes=dict(_since_before(groups, changes)),
         )
 
@@ -134,15 +133,12 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def _overall(
-    db: Transaction, plan_id: PlanId, groups: Sequence[GroupOutline], changes: ReportChanges
-) -> Changes | None:
+def _overall(db: Transaction, plan_id: PlanId, changes: ReportChanges) -> Changes | None:
     """Compare the first live group with the newest, as `plan diff` does."""
-    live = [group for group in groups if not group.superseded and group.type not in _NO_TARGETS]
-    first = db.checkpoints.first(plan_id)
-    if first is None or not live or live[-1].group_id == first.group_id:
+    first, latest = db.checkpoints.first(plan_id), db.checkpoints.latest(plan_id)
+    if first is None or latest is None or latest.group_id == first.group_id:
         return None
-    return changes.between(first, live[-1])
+    return changes.between(first, latest)
 
 
 def _since_before(

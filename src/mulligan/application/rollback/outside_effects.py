@@ -1,5 +1,6 @@
 """Undoes effects of tool calls outside the sandboxes, before the sandboxes are restored."""
 
+from collections.abc import Callable
 from typing import cast
 
 from msgspec import Struct
@@ -114,6 +115,10 @@ class _Undoing(Struct, frozen=True, eq=False):
 
     def save_memory(self, memory: JsonObject) -> None:
         """Ignore it: the plan's memory comes back with the group."""
+
+    def while_waiting(self, now: float, learn: Callable[[], None]) -> float | None:  # noqa: ARG002 - of the port
+        """Do nothing: the sandboxes are about to be restored."""
+        return None
 
     def _refusal(self, what: str) -> ToolFailed:
         return ToolFailed(

@@ -1,5 +1,7 @@
 """Rolls a plan back, or forward, to one of its groups."""
 
+from typing import cast
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -84,6 +86,7 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
                 unfinished = any(intent.target for intent in db.intents.list(plan_id))
             if unfinished:
                 run.inform("an interrupted return would be finished first")
+            run.inform(*_of_work(run, target))
             state = turn.state or self._state_at(run, self._definition(run, target), target)
             return _answer(run, target, _direction(run, target), changes, impact, remaining, None, state)
 
@@ -95,6 +98,10 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
 
     def go_back(self, run: Run, word: str, turn: Turn = NEW_ACT) -> Rollback:
         """Do the same for a plan that is claimed and watched, as a step of the timeline's own."""
+        with self.manager.at_once():
+            return self._go_back(run, word, turn)
+
+    def _go_back(self, run: Run, word: str, turn: Turn) -> Rollback:
         target = self._target(run, word)
         self.manager.compare(run, target)  # finds damage in any resource before the first one changes
         undoing = self.undos.plan(run, target)
@@ -119,6 +126,7 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
         with self.database.reading() as db:
             remaining = db.checkpoints.count(run.plan.plan_id, superseded=False)
         impact = replace(impact, undo_failed=returned.not_undone)
+        run.inform(*_of_work(run, target))
         return _answer(
             run, target, direction, returned.changes, impact, remaining, returned.before, (phase, state)
         )
@@ -163,6 +171,22 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
         self.children.refuse_busy(children)
         live = (g for g in groups if is_live(segments, g.line, g.seq))
         return impact, sum(g.group_id not in pruned for g in live)
+
+
+def _of_work(run: Run, target: CheckpointGroup) -> list[str]:
+    """Say of a group that was taken while programs were at work what its files are, and which did not hold still."""
+    if not target.reason.type.is_at_work:
+        return []
+    step = f"step {target.step_index + 1} ({target.reason.metadata.get('step')})"
+    what = (
+        f"{run.plan.handle}@{target.number} was taken while {step} was at work: it holds the files of that moment, the "
+        "step counts as not done, and a resume runs it again on these files"
+    )
+    busy = cast("list[dict[str, str]]", target.reason.metadata.get("busy", []))
+    paths = ", ".join(f"{each['resource']}: {each['path']}" for each in busy)
+    return (
+        [what, f"these never held still, and are held as they were read last: {paths}"] if paths else [what]
+    )
 
 
 def _direction(run: Run, target: CheckpointGroup) -> Direction:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, decided, reason_for
+from mulligan.application.checkpoints.groups_at_work import GroupsAtWork, WorkGroupService
 from mulligan.application.plans.guards import open_question
 from mulligan.application.runs.commit import Entry, Record, step_data
 from mulligan.application.runs.preflight import check_before_running
@@ -46,6 +47,7 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
     """One step of a run, from its first group to its last."""
 
     checkpoints: CheckpointService
+    work_groups: WorkGroupService
     calls: ToolCallService
     subplans: SubplanService
     read_spawn: ReadSpawn
@@ -109,7 +111,9 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         before_call = reason_for(CheckpointType.ON_TOOL_WRITE, metadata, between_steps=False)
         call = self.calls.announce(run, step, use)
         self._start(run, step, [*due, before_call] if on_write else due, [call])
-        output = self.calls.call(run, step, use, call, StepInProgress(self, run, step))
+        groups = self.work_groups.of(run, step, use.tool)
+        host = StepInProgress(self, run, step, groups)
+        output = self.calls.call(run, step, use, call, host, groups)
         if call.undo is not Undo.NOT_NEEDED:
             run.record(run.plan)  # at once: no later restore undoes its effects outside
         self._complete(run, step, output, begun)
@@ -300,29 +304,34 @@ def _on_timeline(run: Run, step: Step, at: datetime) -> list[TimelineEntry]:
 
 
 class StepInProgress(Struct, eq=False):
-    """The host of a running tool: its requests to the plan."""
+    """The host of a running tool: its requests to the plan. Each waits for the group that is being taken."""
 
     phase: ExecutePhase
     run: Run
     step: Step
+    groups: GroupsAtWork
     spawned: int = 0
 
     def record_decision(self, choice: Choice, metadata: JsonObject) -> DecisionId:
         """Record a choice, with the checkpoint group that belongs to it."""
+        self.groups.settle()
         return self.phase.record_decision(self.run, self.step, choice, metadata)
 
     def checkpoint(self, label: str, metadata: JsonObject) -> GroupId:
         """Take a labelled group now."""
+        self.groups.settle()
         group = self.phase.take_labelled(self.run, self.step, label, metadata, between_steps=False)
         return group.group_id
 
     def spawn(self, document: JsonObject) -> Json:
         """Run child plans on the present contents of the sandboxes, and merge them."""
+        self.groups.settle()
         number, self.spawned = self.spawned, self.spawned + 1
         return self.phase.spawn(self.run, self.step, document, number)
 
     def log(self, message: str) -> None:
         """Write a line into the plan's log."""
+        self.groups.settle()
         self.phase.log(self.run, self.step, message)
 
     def output(self, data: bytes) -> None:
@@ -331,4 +340,9 @@ class StepInProgress(Struct, eq=False):
 
     def save_memory(self, memory: JsonObject) -> None:
         """Keep the tool's `StepContext.state`."""
+        self.groups.settle()
         self.run.memory = memory
+
+    def while_waiting(self, now: float, learn: Callable[[], None]) -> float | None:
+        """Take the group that is due while programs are at work."""
+        return self.groups.serve(now, learn)

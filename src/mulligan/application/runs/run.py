@@ -184,6 +184,11 @@ class Run(Struct, kw_only=True, eq=False, weakref=True):
         self.added_bytes = {}
         self.pruned += pruned
 
+    def count_step(self, name: str) -> None:
+        """Count a step that a session reported, once it is recorded."""
+        self.step_index += 1
+        self.steps.append(name)
+
     def over(self, sandboxes: Iterable[Sandbox]) -> "Run":
         """Return the same run over other sandboxes, with nothing pending; it shares the messages."""
         return replace(self, sandboxes=tuple(sandboxes), pending=[], added_bytes={})

@@ -67,6 +67,7 @@ class SessionService(Struct, kw_only=True, frozen=True, eq=False):
                 with self.manager.watch(run):
                     resumed = None if is_new else self.stages.resume(run)
                     self.stages.begin(run)
+                    run.inform(*_never_fire(run.settings))
                     session = SessionRun(
                         run=run,
                         resumed_from=resumed,
@@ -106,6 +107,17 @@ class SessionService(Struct, kw_only=True, frozen=True, eq=False):
             return
         failure = PlanFailure(message=in_words(exc), step=None, tool=None, checkpoint=None)
         self.stages.stop(run, State.ERRORED, failure)
+
+
+def _never_fire(settings: Settings) -> list[str]:
+    """Name the triggers that are on and never fire in a session.
+
+    A capture opens and closes files, which drops the locks that this very process, the session's program, has on them:
+    it must not happen at any moment of its work.
+    """
+    named = [trigger.value for trigger in settings.triggers if trigger.is_at_work]
+    said = f"{' and '.join(named)} never fire in a session; `session.checkpoint(LABEL)` takes a group at any time"
+    return [said] if named else []
 
 
 def _refuse_unconfined(settings: Settings) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+from mulligan.application.checkpoints.groups_at_work import GroupsAtWork
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.confinement_rules import ConfinementService
 from mulligan.application.runs.run import Run
@@ -80,7 +81,9 @@ class ToolCallService(Struct, kw_only=True, frozen=True, eq=False):
             undo=self.declaration(use).undo,
         )
 
-    def call(self, run: Run, step: Step, use: ToolUse, call: ToolCall, host: StepHost) -> Json:
+    def call(
+        self, run: Run, step: Step, use: ToolUse, call: ToolCall, host: StepHost, groups: GroupsAtWork
+    ) -> Json:
         """Run the tool and return its output; its end is recorded with the next commit."""
         tool = self.toolbox.tool(use.tool)
         declared = tool.declaration
@@ -91,7 +94,7 @@ class ToolCallService(Struct, kw_only=True, frozen=True, eq=False):
         request = tool_request(run, call, args, timeout, bounds, appearance)
         try:
             with self.manager.tool_at_work(run) as before:
-                with act("call.run"):
+                with act("call.run"), groups.during():
                     result = tool.call(request, host)
                 if before is not None and not declared.writes:
                     self._refuse_changes(run, declared, before)

@@ -250,6 +250,9 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
         unseen = self.real_places.lacking()
         own = f"steps see sandboxes at their own paths, not at the real ones: {unseen}"
         yield own if unseen else "steps see sandboxes at the real paths"
+        unwatched = self.store.unwatchable()
+        scanned = f"sandboxes are scanned for every checkpoint, and on_quiet cannot fire: {unwatched}"
+        yield scanned if unwatched else "sandboxes are watched"
 
     def _home_findings(self, left_alone: list[str]) -> Iterator[Finding]:
         """Find what nothing uses in the small folder, homes that no folder needs, and homes that hold too much."""

@@ -71,8 +71,13 @@ class CutOffWork(Struct, kw_only=True, frozen=True, eq=False):
             left = [entry for entry in db.entries.live_of(run.plan.plan_id) if entry.is_open]
         if not run.in_place or not left or left[0].before_group is None:
             return
+        type = CheckpointType.ON_ERROR
+        if run.plan.definition.agent:  # whose calls may still be running
+            type = CheckpointType.FOUND
+            with run.commit("plan.record") as commit:
+                commit.db.entries.interrupt(run.plan.plan_id)
         metadata: JsonObject = {"step": left[0].title, "tool": None, "error": "cut off"}
-        reason = reason_for(CheckpointType.ON_ERROR, metadata, between_steps=False)
+        reason = reason_for(type, metadata, between_steps=False)
         try:
             self.checkpoints.create_checkpoint(run, reason)
         except CheckpointFailed as exc:

@@ -180,7 +180,7 @@ class RealUndoService(Struct, kw_only=True, frozen=True, eq=False):
                 _refuse_conflicts(run, turn, merges)
                 self.real_changes.ready(run, [merge.change for merge in merges])
             try:
-                self.real_changes.write(run, [merge.change for merge in merges], spare=True)
+                self.real_changes.write(run, [merge.change for merge in merges])
             except (ChangedMeanwhile, FileInUse) as exc:
                 self.real_changes.put_back(run, [merge.change for merge in merges])
                 busy = _named(exc, merges)
@@ -235,7 +235,8 @@ class RealUndoService(Struct, kw_only=True, frozen=True, eq=False):
             files = self.store.graft(files, busy, 0)
         kind = self.kinds.of(sandbox)
         # Who made commits after a command was cut off is not known: they may be the user's, and stay.
-        uncertain = turn.entry.is_cut_off and not turn.forward
+        # What an agent was cut off in belongs to its call, until the next event.
+        uncertain = turn.entry.is_cut_off and not turn.forward and turn.entry.kind is not DeedKind.PROMPT
         committed = kind.committed(sandbox, theirs, base) if uncertain else None
         if kept := {path: self.store.item(here, path) for path in committed or ()}:
             files = self.store.graft(files, kept, 0)

@@ -18,6 +18,7 @@ from mulligan.application.rollback.rollback_service import (
     RollbackSummary,
 )
 from mulligan.application.runs.run import Run
+from mulligan.application.timeline.cut_off_work import CutOffWork
 from mulligan.application.timeline.real_undo import RealUndoService, Result, Turnaround
 from mulligan.application.timeline.remnants import Remnants, redone_with, undone_with
 from mulligan.application.timeline.timeline_queries import (
@@ -96,6 +97,7 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
     unapplies: PlanUnapplyService
     real_undos: RealUndoService
     timeline: TimelineQueries
+    cut_off: CutOffWork
     remnants: Remnants
 
     def to_undo(self, plan_id: PlanId | None, observer: Observer, *, settle: bool) -> int:
@@ -244,6 +246,8 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
             if entry.is_live is not forward and now.is_live is forward:
                 run.inform(f"an interrupted {'redo' if forward else 'undo'} was finished")
                 return self._finished(run, now, forward=forward)
+            if run.plan.definition.agent:  # what it did since its last event is not part of this
+                self.cut_off.keep_end(run)
             turn = self._turnaround(entry.number, forward=forward)
             if in_place:
                 return self._of_result(run.plan, turn, self.real_undos.carry_out(run, turn), dry_run=False)
@@ -285,7 +289,8 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
             after = _held(db, entry.after_group)
             if before is None or (after is None and in_place and not entry.is_open):
                 raise _not_held(db, entry, plan, "before" if before is None else "after")
-            alone = plan.state is State.CANCELLED or not newest
+            # A plan of an agent goes on, whatever is undone of it.
+            alone = plan.state is State.CANCELLED or not newest or bool(plan.definition.agent)
         return Turnaround(
             entry=entry, forward=False, base=after, theirs=before, target=before, alone=alone, state=_QUEUED
         )

@@ -43,6 +43,8 @@ MOMENTS = {
     CheckpointType.BEFORE_STEP: "before step {next}",
     CheckpointType.AFTER_STEP: "after step {done}",
     CheckpointType.ON_TOOL_WRITE: "before a write in step {next}",
+    CheckpointType.ON_QUIET: "in a quiet moment of step {next}",
+    CheckpointType.ON_INTERVAL: "while step {next} was at work",
     CheckpointType.ON_TOOL_WRITE_COMPLETE: "after a write",
     CheckpointType.ON_SUBPLAN_SPAWN: "before the child plans of step {next}",
     CheckpointType.AFTER_SUBPLAN: "after a child plan of step {next}",
@@ -55,6 +57,7 @@ MOMENTS = {
     CheckpointType.PRE_APPLY: "the real resources before the apply",
     CheckpointType.PRE_RESTORE: "before paths were restored",
     CheckpointType.POST_RESTORE: "after paths were restored",
+    CheckpointType.FOUND: "changes found",
     CheckpointType.POST_UNDO: "after an undo or redo",
 }
 _PAIR = rf"\b({'|'.join(Phase)})/({'|'.join(State)})\b"

@@ -208,7 +208,10 @@ class Live:
                 self._plans[PlanId(str(data["plan_id"]))] = child
             case EventType.CHECKPOINT:
                 self._checkpoint = event
-                doing.group = int(str(data["step_index"])), number_of(event)
+                if not CheckpointType(
+                    str(data["checkpoint_type"])
+                ).is_at_work:  # no way back to before its step
+                    doing.group = int(str(data["step_index"])), number_of(event)
             case _:
                 pass
 

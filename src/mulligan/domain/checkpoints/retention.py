@@ -34,6 +34,7 @@ class GroupSummary(Struct, frozen=True, kw_only=True):
     superseded: bool
     labelled: bool
     between_steps: bool
+    at_work: bool = False  # taken while programs were at work, and no run starts from it
 
 
 def plan_retention(
@@ -42,8 +43,42 @@ def plan_retention(
     """Divide a plan's groups, oldest first, into those to keep (with the reason) and to prune.
 
     `needed` are the groups that something depends on, each with the reason. Groups that must stay do so even when they
-    exceed the limit: it bounds waste and never costs a way back, nor another group its label.
+    exceed the limit: it bounds waste and never costs a way back, nor another group its label. Groups that were taken
+    while programs were at work are the first to go: no other group goes because of them.
     """
+    lasting = [g for g in groups if not g.at_work]
+    pruned, reasons = _divide(lasting, limit=limit, needed=needed)
+    passing = [g for g in groups if g.at_work]
+    excess = len(passing) - room_at_work(limit, len(lasting) - len(pruned))
+    pruned |= set(oldest_at_work(passing, excess=excess, needed=needed))
+    reasons |= {g.group_id: needed[g.group_id] for g in passing if g.group_id in needed}
+    return RetentionPlan(
+        keep=tuple(
+            Kept(group_id=g.group_id, reason=reasons.get(g.group_id, "within the limit"))
+            for g in groups
+            if g.group_id not in pruned
+        ),
+        prune=tuple(g.group_id for g in groups if g.group_id in pruned),
+    )
+
+
+def room_at_work(limit: int, others: int) -> int:
+    """Return how many groups that were taken while programs were at work may stay beside the others."""
+    return max(1, limit - others)
+
+
+def oldest_at_work(
+    passing: Sequence[GroupSummary], *, excess: int, needed: Mapping[GroupId, str]
+) -> tuple[GroupId, ...]:
+    """Return so many of such groups, given oldest first, that go: those that were left behind before live ones."""
+    in_order = sorted((g for g in passing if g.group_id not in needed), key=lambda g: not g.superseded)
+    return tuple(g.group_id for g in in_order[: max(excess, 0)])
+
+
+def _divide(
+    groups: Sequence[GroupSummary], *, limit: int, needed: Mapping[GroupId, str]
+) -> tuple[set[GroupId], dict[GroupId, str]]:
+    """Return the groups to prune, and for others the reason to keep them."""
     always = reasons_to_stay(groups, needed=needed)
     reluctant = {g.group_id: "labelled" for g in groups if g.labelled}
     last_of_attempt = {g.attempt: g.group_id for g in groups}
@@ -62,25 +97,16 @@ def plan_retention(
     willing = [g for g in in_order if g.group_id not in reluctant and g.group_id not in always][:excess]
     unwilling = [g for g in in_order if g.group_id in reluctant and g.group_id not in always]
     pruned = {g.group_id for g in (*willing, *unwilling[: min(labels, excess - len(willing))])}
-    return RetentionPlan(
-        keep=tuple(
-            Kept(
-                group_id=g.group_id,
-                reason=always.get(g.group_id) or reluctant.get(g.group_id) or "within the limit",
-            )
-            for g in groups
-            if g.group_id not in pruned
-        ),
-        prune=tuple(g.group_id for g in groups if g.group_id in pruned),
-    )
+    return pruned, {**reluctant, **always}
 
 
 def reasons_to_stay(groups: Sequence[GroupSummary], *, needed: Mapping[GroupId, str]) -> dict[GroupId, str]:
     """Return the groups of a plan, given oldest first, that must stay whatever the limit, each with the reason."""
     reasons: dict[GroupId, str] = {}
-    if groups:
-        reasons[groups[0].group_id] = "the first"
-        reasons.setdefault(groups[-1].group_id, "the most recent")
+    lasting = [group for group in groups if not group.at_work]
+    if lasting:
+        reasons[lasting[0].group_id] = "the first"
+        reasons.setdefault(lasting[-1].group_id, "the most recent")
     resting_place = next((g for g in reversed(groups) if g.between_steps and not g.superseded), None)
     if resting_place:
         reasons.setdefault(resting_place.group_id, "the newest live one between two steps")

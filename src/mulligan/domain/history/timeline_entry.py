@@ -16,6 +16,7 @@ class DeedKind(StrEnum):
 
     RUN = "run"  # a command without a plan file
     STEP = "step"  # of a plan file or a session
+    PROMPT = "prompt"  # of a coding agent, with all that the agent did to answer it
     APPLY = "apply"
     UNAPPLY = "unapply"
     RESTORE = "restore"  # of single paths of the real folder
@@ -24,7 +25,7 @@ class DeedKind(StrEnum):
     @property
     def is_step(self) -> bool:
         """Return whether it is work of a plan, and not something that was done to real resources."""
-        return self in (DeedKind.RUN, DeedKind.STEP)
+        return self in (DeedKind.RUN, DeedKind.STEP, DeedKind.PROMPT)
 
     @property
     def is_in_sandbox(self) -> bool:
@@ -124,9 +125,9 @@ def still_counts(entry: TimelineEntry, plan: Standing) -> bool:
 
     What is done in a sandbox counts until the plan is over; then its apply counts, if there was one. What is done in
     place counts whatever becomes of the plan, and so does a restore of real paths. A command that changed nothing
-    leaves nothing to take back.
+    leaves nothing to take back, and so does a prompt.
     """
-    if not entry.is_live or (entry.kind is DeedKind.RUN and entry.changed is False):
+    if not entry.is_live or (entry.kind in (DeedKind.RUN, DeedKind.PROMPT) and entry.changed is False):
         return False
     if entry.kind is DeedKind.RESTORE:
         return True

@@ -53,5 +53,6 @@ def forked_definition(
             for each in origin.resources
         ),
         steps=tuple(replace(step, appended=None, added=None) for step in origin.steps),
+        agent="",  # whose hooks know nothing of the fork
         fork=fork,
     )

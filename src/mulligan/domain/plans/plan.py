@@ -64,6 +64,7 @@ class PlanDefinition(Struct, frozen=True, kw_only=True):
     variables: Mapping[str, str]
     steps: tuple[Step, ...]
     command: bool = False  # a command without a plan file: there is nothing but its steps to continue
+    agent: str = ""  # of a coding agent's session: the name of the agent, whose hooks report its steps
     session: bool = False  # its steps are a program's own: in no file, and only that program has them
     fork: Fork | None = None  # where it starts from; None: from the real resources, or from its parent's
 

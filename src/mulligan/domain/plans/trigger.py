@@ -12,6 +12,8 @@ class CheckpointType(StrEnum):
     BEFORE_STEP = "before_step", "before each step"
     AFTER_STEP = "after_step", "after each step that succeeded"
     ON_TOOL_WRITE = "on_tool_write", "before each call of a tool that writes"
+    ON_QUIET = "on_quiet", "inside a step, when nothing was written for a while after something was"
+    ON_INTERVAL = "on_interval", "inside a step, at intervals, if something changed since the last group"
     ON_TOOL_WRITE_COMPLETE = "on_tool_write_complete", "after each successful call of a tool that writes"
     ON_SUBPLAN_SPAWN = "on_subplan_spawn", "before the first child plan of a step starts"
     AFTER_SUBPLAN = "after_subplan", "after a child plan's result was merged into its parent's sandboxes"
@@ -25,6 +27,9 @@ class CheckpointType(StrEnum):
     PRE_APPLY = "pre_apply"
     PRE_RESTORE = "pre_restore"
     POST_RESTORE = "post_restore"  # of real resources alone: what an undo of the restore starts from
+    FOUND = (
+        "found"  # at an event of an agent: what changed outside of its calls, or after one that was cut off
+    )
     POST_UNDO = "post_undo"  # in place: the folder after an undo or redo, with what others changed since
 
     _value_: str
@@ -42,8 +47,14 @@ class CheckpointType(StrEnum):
         """Return whether settings turn it on and off."""
         return bool(self.fires)
 
+    @property
+    def is_at_work(self) -> bool:
+        """Return whether it is taken while the programs of a step are at work: never a state between two steps."""
+        return self in AT_WORK
+
 
 TRIGGERS = tuple(type for type in CheckpointType if type.is_trigger)
+AT_WORK = (CheckpointType.ON_QUIET, CheckpointType.ON_INTERVAL)
 DEFAULT_TRIGGERS = (CheckpointType.BEFORE_STEP, CheckpointType.AFTER_SUBPLAN, CheckpointType.ON_ERROR)
 
 # Other tools call these two moments so; both names are accepted wherever a trigger is.

@@ -62,7 +62,10 @@ _IDS_OF_PLAN = "SELECT group_id FROM checkpoint_groups WHERE plan_id = ?"
 _LIVE = f"{_IDS_OF_PLAN} AND superseded = 0"
 _STATES = f"{_LIVE} AND checkpoint_type NOT IN ('pre_apply', 'pre_restore', 'post_restore')"
 _FIRST = f"{_STATES} ORDER BY seq LIMIT 1"
-_LATEST = f"{_STATES} AND checkpoint_type <> 'on_error' ORDER BY seq DESC LIMIT 1"
+_LATEST = f"""
+{_STATES} AND checkpoint_type <> 'on_error'
+AND (between_steps = 1 OR checkpoint_type NOT IN ('on_quiet', 'on_interval')) ORDER BY seq DESC LIMIT 1
+"""
 _NUMBERED = f"{_IDS_OF_PLAN} AND number = ?"
 _NEWEST_FIRST = """
 SELECT group_id, checkpoint_type, label, between_steps, decision_id, metadata_json FROM checkpoint_groups
@@ -96,10 +99,15 @@ _PARENT = "SELECT parent_group_id FROM checkpoint_groups WHERE group_id = ?"
 _REMOVE = "DELETE FROM checkpoint_groups WHERE group_id = ?"
 
 # Few groups are read for retention, however many a plan has.
-_SUMMARY = (
-    "SELECT seq, group_id, attempt, superseded, label, between_steps FROM checkpoint_groups WHERE plan_id = ?"
-)
-_SUMMARIES = f"{_SUMMARY} ORDER BY seq"
+_ANY_SUMMARY = """
+SELECT seq, group_id, attempt, superseded, label, between_steps, checkpoint_type
+FROM checkpoint_groups WHERE plan_id = ?
+"""
+_AT_WORK = "(between_steps = 0 AND checkpoint_type IN ('on_quiet', 'on_interval'))"  # no run starts from them
+_SUMMARIES = f"{_ANY_SUMMARY} ORDER BY seq"
+_SUMMARY = f"{_ANY_SUMMARY} AND NOT {_AT_WORK}"
+_OLDEST_AT_WORK = f"{_ANY_SUMMARY} AND {_AT_WORK} ORDER BY superseded DESC, seq LIMIT ?"
+_COUNT_AT_WORK = f"{_COUNT} AND {_AT_WORK}"
 _OUTSTANDING = (  # spared by retention because of its position
     f"{_SUMMARY} ORDER BY seq LIMIT 1",
     f"{_SUMMARY} ORDER BY seq DESC LIMIT 1",
@@ -212,6 +220,10 @@ class CheckpointRepository(RowRepository):
         """Return the oldest live group of the sandboxes."""
         return self._one(_FIRST, plan_id)
 
+    def latest(self, plan_id: PlanId) -> CheckpointGroup | None:
+        """Return the newest live group of the sandboxes that a step left behind or began with."""
+        return self._one(_LATEST, plan_id)
+
     def count(self, plan_id: PlanId, *, superseded: bool) -> int:
         """Count the groups of a plan."""
         return self._count(_COUNT if superseded else _COUNT_LIVE, (plan_id,))
@@ -228,11 +240,19 @@ class CheckpointRepository(RowRepository):
         """Return what retention needs to know of all groups, oldest first."""
         return [_summary(row) for row in self._db.rows(_SUMMARIES, (plan_id,))]
 
+    def count_at_work(self, plan_id: PlanId) -> int:
+        """Count the groups of a plan that were taken while programs were at work, live or not."""
+        return self._count(_COUNT_AT_WORK, (plan_id,))
+
+    def at_work(self, plan_id: PlanId, count: int) -> Sequence[GroupSummary]:
+        """Return so many of these groups: those that retention lets go first."""
+        return [_summary(row) for row in self._db.rows(_OLDEST_AT_WORK, (plan_id, count))]
+
     def expendable(self, plan_id: PlanId, attempts: int, count: int) -> Sequence[GroupSummary]:
         """Return as many groups as pruning `count` of them must look at, oldest first; cost follows `count`.
 
-        Those that retention lets go first, and those that are the first, the newest, the newest live one
-        between two steps, or the last of one of the plan's attempts.
+        None of those that were taken while programs were at work. Those that retention lets go first, and those that
+        are the first, the newest, the newest live one between two steps, or the last of one of the plan's attempts.
         """
         spared = [row for statement in _OUTSTANDING for row in self._db.rows(statement, (plan_id,))]
         for attempt in range(1, attempts + 1):
@@ -372,4 +392,5 @@ def _summary(row: Row) -> GroupSummary:
         superseded=bool(row["superseded"]),
         labelled=row["label"] is not None,
         between_steps=bool(row["between_steps"]),
+        at_work=not row["between_steps"] and CheckpointType(row["checkpoint_type"]).is_at_work,
     )

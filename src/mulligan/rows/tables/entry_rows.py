@@ -84,7 +84,7 @@ SELECT DISTINCT plan_id FROM entries WHERE superseded = 0 AND undone = 0 AND num
 _TO_UNDO = (
     """
 SELECT * FROM entries WHERE plan_id = ? AND superseded = 0 AND undone = 0
-AND (kind = 'step' OR kind = 'run' AND COALESCE(changed, 1) <> 0) ORDER BY number DESC LIMIT 1
+AND (kind = 'step' OR kind IN ('run', 'prompt') AND COALESCE(changed, 1) <> 0) ORDER BY number DESC LIMIT 1
 """,
     """
 SELECT * FROM entries WHERE plan_id = ? AND superseded = 0 AND undone = 0
@@ -108,7 +108,7 @@ class EntryRepository(RowRepository):
         self.clear_redo()
         columns = _ENTRY.columns(entry)
         columns["number"] = number = self.last() + 1
-        if entry.kind.is_step:
+        if entry.kind.is_step and entry.before_group is None:
             row = self._db.row(_BETWEEN_STEPS, (entry.plan_id,))
             here = row is not None and row["step_index"] == entry.step_index
             columns["before_group"] = row["group_id"] if row is not None and here else None
@@ -133,6 +133,33 @@ class EntryRepository(RowRepository):
         """Record the group as the end of steps of its plan that were cut off: later changes are not their own."""
         for row in self._db.rows(_LEFT_OPEN_OF_PLAN, (group.plan_id,)):
             self._close(row, group)
+
+    def begin_again(self, number: int) -> None:
+        """Record that the agent does something for a prompt: until its next event, what changes belongs to that."""
+        columns = {"status": DeedStatus.RUNNING, "after_group": None, "changed": None}
+        self._update("entries", columns, number=number)
+
+    def start_from(self, number: int, group_id: GroupId) -> None:
+        """Record that a prompt, for which nothing was changed yet, starts from another group."""
+        self._update("entries", {"before_group": group_id}, number=number)
+
+    def reach(self, number: int, status: DeedStatus, group_id: GroupId) -> None:
+        """Record how far the answer to a prompt got: the group that holds the files then."""
+        row = self._db.row(_GET, (number,))
+        if row is None or row["superseded"] or row["undone"]:
+            return
+        sides = (
+            {r["resource"]: Snapshot.from_text(r["snapshot"]) for r in self._db.rows(_SNAPSHOTS, (group,))}
+            for group in (row["before_group"], group_id)
+        )
+        before, after = sides
+        same = all(name in before and snapshot.same_as(before[name]) for name, snapshot in after.items())
+        columns = {
+            "status": status,
+            "after_group": group_id,
+            "changed": _flag_number(not same if before else None),
+        }
+        self._update("entries", columns, number=number)
 
     def _close(self, row: Row, group: CheckpointGroup) -> None:
         before = {r["resource"]: r["snapshot"] for r in self._db.rows(_SNAPSHOTS, (row["before_group"],))}

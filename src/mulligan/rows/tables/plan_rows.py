@@ -128,6 +128,8 @@ OWNED = (
         "outputs",
     ),
     *(
+        "agent_moments",
+        "agent_sessions",
         "intents",
         "events",
         "sandboxes",

@@ -48,6 +48,10 @@ _COUNT_CALLS = (
     "SELECT COUNT(*) AS count FROM tool_calls WHERE plan_id = ? AND superseded = 0 AND status = 'done'"
 )
 _CALLS = "SELECT * FROM tool_calls WHERE plan_id = ? ORDER BY seq"
+_RUNNING_CALLS = "SELECT * FROM tool_calls WHERE plan_id = ? AND status = 'running' ORDER BY seq"
+_IN_BACKGROUND = """
+SELECT COUNT(*) AS count FROM tool_calls WHERE plan_id = ? AND step_index = ? AND detail_json LIKE '%"background":true%'
+"""
 _EXTERNAL_CALLS = "SELECT * FROM tool_calls WHERE plan_id = ? AND undo <> 'not_needed' ORDER BY seq"
 
 _DECISION = Layout(
@@ -162,6 +166,14 @@ class ToolCallRepository(RowRepository):
     def each(self, plan_id: PlanId) -> Iterator[ToolCall]:
         """Return the same, read one by one inside the transaction: what a call printed can be megabytes."""
         return map(_calls().value, self._db.each(_CALLS, (plan_id,)))
+
+    def running(self, plan_id: PlanId) -> Sequence[ToolCall]:
+        """Return the plan's calls without an end, the oldest first."""
+        return list(map(_calls().value, self._db.rows(_RUNNING_CALLS, (plan_id,))))
+
+    def any_in_background(self, plan_id: PlanId, step_index: int) -> bool:
+        """Return whether a call of a step, when it ended, left something running."""
+        return self._count(_IN_BACKGROUND, (plan_id, step_index)) > 0
 
     def list_external(self, plan_id: PlanId) -> Sequence[ToolCall]:
         """Return the plan's calls that had effects outside the sandboxes, or may have had, in order."""

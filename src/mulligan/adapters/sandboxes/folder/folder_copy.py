@@ -54,9 +54,15 @@ class DirectorySandboxes(Private):
         # step to the next: the munmap that ends each map is an event, and the next map makes its own.
         return self._store.watch(self._tree(sandbox), others_at_work=others_at_work)
 
-    def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
+    def capture(self, sandbox: Sandbox, observer: Observer, *, at_work: bool = False) -> Capture:
         self._must_exist(sandbox)
-        return self._store.capture(self._tree(sandbox), observer)
+        return self._store.capture(self._tree(sandbox), observer, at_work=at_work)
+
+    def unseen(self, sandbox: Sandbox) -> str:
+        return self._store.unseen(self._tree(sandbox))
+
+    def stirred(self, sandbox: Sandbox) -> bool:
+        return self._store.stirred(self._tree(sandbox))
 
     def compare(
         self, sandbox: Sandbox, snapshot: Snapshot, leaving: frozenset[str] = frozenset()

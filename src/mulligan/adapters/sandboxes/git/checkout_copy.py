@@ -42,11 +42,12 @@ from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, Dama
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.domain.trees.tree_difference import StoredContent
-from mulligan.errors import ResourceUnsuitable
+from mulligan.errors import ResourceUnsuitable, TreeUnsteady
 from mulligan.ports import Observer, Publication, SandboxOrder, Unobserved, WorkingTree
 
 _GIT = ".git"
 _MADE = "parts of the git directory made"
+_TRIES = 5  # to read a git directory that commands are writing to
 
 
 class GitSandboxes(DirectorySandboxes):
@@ -207,9 +208,16 @@ class GitSandboxes(DirectorySandboxes):
         ]
         return lent_to(top, git_dirs_in(top / _GIT), lending, self._place.project_home)
 
-    def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
+    def unseen(self, sandbox: Sandbox) -> str:
+        return super().unseen(sandbox) or self._store.unseen(_git_directory(sandbox))
+
+    def stirred(self, sandbox: Sandbox) -> bool:
+        in_files = super().stirred(sandbox)  # both are asked: each forgets what it answered
+        return self._store.stirred(_git_directory(sandbox)) or in_files
+
+    def capture(self, sandbox: Sandbox, observer: Observer, *, at_work: bool = False) -> Capture:
         self._must_exist(sandbox)
-        files = self._store.capture(self._tree(sandbox), observer)
+        files = self._store.capture(self._tree(sandbox), observer, at_work=at_work)
         if _is_replaced(sandbox):
             gone = Unheld(_GIT, "it is no longer a folder; a rollback removes it")
             return replace(files, unheld=(*files.unheld, gone))
@@ -217,7 +225,16 @@ class GitSandboxes(DirectorySandboxes):
             return files
         bare, tree = self._context.bare_of(sandbox), _git_directory(sandbox)
         lasting = sandbox.path in self._watched
-        return _joined(files, self._whole.capture(sandbox, bare, tree, observer, lasting=lasting))
+        whole = self._whole.capture(sandbox, bare, tree, observer, lasting=lasting)
+        for _ in range(_TRIES if at_work else 0):
+            # Twice the same, or a branch may name what was written after the folders of objects were read.
+            before, whole = whole, self._whole.capture(sandbox, bare, tree, observer, lasting=lasting)
+            whole = replace(whole, size_bytes=before.size_bytes + whole.size_bytes)
+            if whole.snapshot == before.snapshot:
+                return _joined(files, whole)
+        if at_work:
+            raise TreeUnsteady(path=_GIT)
+        return _joined(files, whole)
 
     def publish(self, sandbox: Sandbox, publication: Publication) -> str:
         return self._publishing(sandbox).publish(lambda: self._commit(sandbox, publication))

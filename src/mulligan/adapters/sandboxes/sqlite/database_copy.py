@@ -19,12 +19,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from mulligan.adapters.sandboxes.sqlite.database_files import DatabaseFiles, is_settled, opened, sidecars
-from mulligan.adapters.sandboxes.sqlite.lock_holders import holders_of
+from mulligan.adapters.sandboxes.sqlite.lock_holders import holders_of, is_reserved
 from mulligan.errors import DatabaseBusy, SystemFailed
 from mulligan.ports import Observer
 
 BUSY_LIMIT = 10.0  # seconds to wait for other programs to let go of a database
 MAGIC = b"SQLite format 3\0"
+_PATIENCE_AT_WORK = 1.0  # seconds, for a moment at which a program that writes all the time does not
 _PAGES_AT_ONCE = 4096  # between two signs of progress
 _NAP = 0.005
 _WAL = 2  # in the header, where a database says how it is written
@@ -61,14 +62,16 @@ class DatabaseCopies(Struct, frozen=True, eq=False):
     now_ns: Callable[[], int]
     busy_limit: float
 
-    def copy(self, files: DatabaseFiles, target: Path, room: Path, observer: Observer) -> None:
+    def copy(
+        self, files: DatabaseFiles, target: Path, room: Path, observer: Observer, *, at_work: bool = False
+    ) -> None:
         """Copy a database that is there to `target`, which must not be.
 
         `room` is an empty folder for work in progress. NoDatabase where SQLite cannot read it, DatabaseBusy
-        where others do not let go of it.
+        where others do not let go of it. With `at_work` no lock is taken for which a writer would have to wait.
         """
-        deadline = time.monotonic() + self.busy_limit
-        copying = _Copying(files, target, room, observer, self.now_ns, deadline)
+        deadline = time.monotonic() + min(self.busy_limit, _PATIENCE_AT_WORK if at_work else self.busy_limit)
+        copying = _Copying(files, target, room, observer, self.now_ns, deadline, at_work)
         while True:
             try:
                 copying.attempt()
@@ -94,6 +97,7 @@ class _Copying(Struct, frozen=True):
     observer: Observer
     now_ns: Callable[[], int]
     deadline: float
+    at_work: bool
 
     def attempt(self) -> None:
         """Copy it in the way that its present state allows; again, where that changed on the way."""
@@ -127,6 +131,8 @@ class _Copying(Struct, frozen=True):
             self._as_it_lies(lambda: self._backup(self.files.path, "?mode=ro&immutable=1"))
         elif in_wal_mode and self.files.stat(shm) is None:
             self._as_it_lies(self._recover)
+        elif self.at_work and not in_wal_mode:  # a reader's lock would keep writers waiting
+            self._beside_a_writer(journal)
         else:
             self._with_locks()
 
@@ -139,6 +145,15 @@ class _Copying(Struct, frozen=True):
             if exc.sqlite_errorcode not in _NEEDS_RECOVERY:
                 raise self._unreadable(exc) from exc
             self._as_it_lies(self._recover)
+
+    def _beside_a_writer(self, journal: str) -> None:
+        """Copy what a rollback journal leads back from; _NotNow where a writer keeps none on the disk."""
+        found = self.files.stat(journal)
+        with self.files.folder() as folder:
+            writing = folder is not None and is_reserved(self.files.name, folder)
+        if writing and (found is None or not found.st_size):
+            raise _NotNow
+        self._as_it_lies(self._recover)
 
     def _as_it_lies(self, read: Callable[[], None]) -> None:
         """Read files that nobody is expected to change; _NotNow when someone did."""

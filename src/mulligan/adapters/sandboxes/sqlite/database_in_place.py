@@ -72,6 +72,13 @@ class InPlaceDatabases(SqliteSandboxes):
         """The database itself may be missing; whether the folder around it is there is that resource's matter."""
         return True
 
+    def changed_where(
+        self, real: Sandbox, before: Snapshot, written: Snapshot, observer: Observer
+    ) -> tuple[str, ...]:
+        (present,) = self.capture(real, observer).snapshot.roots
+        folder = Path(real.path).parent
+        return tuple(str(folder / each.path) for each in self._store.difference(before.roots[0], present))
+
     def changed_by_others(
         self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
     ) -> tuple[str, ...]:
@@ -101,11 +108,13 @@ class InPlaceDatabases(SqliteSandboxes):
                     return True
         return False
 
-    def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
+    def capture(self, sandbox: Sandbox, observer: Observer, *, at_work: bool = False) -> Capture:
         """Store the database durably, and note as of when: what others commit from then on is not overwritten."""
         files = self._files(sandbox)
-        self._seen[files.path] = files.version()
-        return super().capture(sandbox, observer)
+        seen = files.version()
+        capture = super().capture(sandbox, observer, at_work=at_work)
+        self._seen[files.path] = seen
+        return capture
 
     def restore(
         self,

@@ -42,6 +42,7 @@ class SqliteSandboxes(Private):
         super().__init__(place)
         self._copies = copies
         self._boot_id = boot_id
+        self._stamps: dict[Path, Stamps] = {}  # when a database was last captured, or asked about
 
     def check(self, resource: Resource, location: Path) -> None:
         if reason := self._unsuitable(resource, location.resolve()):
@@ -87,13 +88,23 @@ class SqliteSandboxes(Private):
         """Do nothing: one look at three files shows whether a database changed."""
         return nullcontext()
 
-    def capture(self, sandbox: Sandbox, observer: Observer) -> Capture:
+    def unseen(self, sandbox: Sandbox) -> str:
+        return ""
+
+    def stirred(self, sandbox: Sandbox) -> bool:
+        files = self._files(sandbox)
+        stamps = files.look()
+        before, self._stamps[files.path] = self._stamps.get(files.path), stamps
+        return before is not None and before != stamps
+
+    def capture(self, sandbox: Sandbox, observer: Observer, *, at_work: bool = False) -> Capture:
         """Store the working copy durably; one that nobody touched is not read again."""
         self._must_exist(sandbox)
         stamps, taken_ns = self._look(self._files(sandbox))
+        self._stamps[self._files(sandbox).path] = stamps
         if (known := self._known(sandbox)) is not None:
             return Capture(snapshot=known, size_bytes=0, files=int(stamps[0] is not None), unheld=())
-        with self._staged(sandbox, observer) as (tree, unheld):
+        with self._staged(sandbox, observer, at_work=at_work) as (tree, unheld):
             capture = self._store.capture(tree, observer)
         if unheld:
             return replace(capture, unheld=unheld)
@@ -216,14 +227,14 @@ class SqliteSandboxes(Private):
 
     @contextmanager
     def _staged(
-        self, sandbox: Sandbox, observer: Observer
+        self, sandbox: Sandbox, observer: Observer, *, at_work: bool = False
     ) -> Generator[tuple[WorkingTree, tuple[Unheld, ...]]]:
         """The working copy as a folder that the store can take: read by SQLite, or else byte for byte."""
         with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
             tree = work_folder(shop, "out")
             try:
                 room = work_folder(shop, "room").path
-                unheld = self._stage(self._files(sandbox), tree.path, room, observer)
+                unheld = self._stage(self._files(sandbox), tree.path, room, observer, at_work=at_work)
             except OSError as exc:
                 raise SystemFailed(path=sandbox.path, reason=exc.strerror or str(exc)) from exc
             _stamp(tree, self._files(sandbox))
@@ -232,13 +243,15 @@ class SqliteSandboxes(Private):
             finally:
                 self._store.forget_tree(tree)
 
-    def _stage(self, files: DatabaseFiles, out: Path, room: Path, observer: Observer) -> tuple[Unheld, ...]:
+    def _stage(
+        self, files: DatabaseFiles, out: Path, room: Path, observer: Observer, *, at_work: bool
+    ) -> tuple[Unheld, ...]:
         found = files.stat(files.name)
         if found is None:
             return ()
         if stat.S_ISREG(found.st_mode):
             try:
-                self._copies.copy(files, out / files.name, room, observer)
+                self._copies.copy(files, out / files.name, room, observer, at_work=at_work)
                 return ()
             except PermissionError:
                 return (Unheld(files.name, "it may not be read"),)

@@ -28,6 +28,7 @@ class Records(Struct, eq=False):
     started_ns: int = 0  # when the present attempt began
     made: dict[Folder, list[str]] = {}  # names that were looked at, in this and earlier attempts
     restless: frozenset[str] = frozenset()  # paths of files that did not hold still when they were last read
+    at_work: bool = False  # programs are writing, and wait for no lock of ours
     moves: Moves = field(default_factory=Moves)
     files_read: int = 0
     bytes_read: int = 0
@@ -100,7 +101,13 @@ class Records(Struct, eq=False):
             return encode(decode(seen)._replace(name=name, group=group))
         path = path_of(folder, name) if self.restless else ""
         content = store_file(
-            name, folders.fd(folder), folder, self.sink, self._told, is_restless=path in self.restless
+            name,
+            folders.fd(folder),
+            folder,
+            self.sink,
+            self._told,
+            is_restless=path in self.restless,
+            locks=not self.at_work,
         )
         self._learn(folder, name, content.stat, content.signature)
         if not content.still:

@@ -5,7 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple, TypeAlias
 
 from mulligan.adapters.snapshots.capture.sqlite_locks import not_written_by_sqlite
@@ -41,13 +41,20 @@ class Content(NamedTuple):
 
 
 def store_file(
-    name: str, folder_fd: int, folder: Place, sink: Sink, told: Told, *, is_restless: bool = False
+    name: str,
+    folder_fd: int,
+    folder: Place,
+    sink: Sink,
+    told: Told,
+    *,
+    is_restless: bool = False,
+    locks: bool = True,
 ) -> Content:
     """Read a file into objects, with progress for a large one; Gone if it is no longer a file.
 
     A file that changes meanwhile is read again, several times; one that `is_restless` is known for it, and read
-    again once. One that never holds still is read as it is: if it is a database of SQLite, while no other program
-    writes to it.
+    again once. One that never holds still is read as it is: if it is a database of SQLite and may be locked, while no
+    other program writes to it.
     """
     for pause in _PAUSES[:1] if is_restless else _PAUSES:
         if pause:
@@ -56,7 +63,10 @@ def store_file(
             object_id = _store_bytes(name, fd, before.st_size, sink, told)
             if object_id and signature(os.fstat(fd)) == signature(before):
                 return _content(fd, before, before.st_size, object_id, still=True)
-    with _opened_file(name, folder_fd, folder) as (fd, _), not_written_by_sqlite(fd):
+    with (
+        _opened_file(name, folder_fd, folder) as (fd, _),
+        not_written_by_sqlite(fd) if locks else nullcontext(),
+    ):
         before = os.fstat(fd)
         size, object_id = _store_so_far(name, fd, before.st_size, sink, told)
         return _content(fd, before, size, object_id, still=False)

@@ -2,6 +2,7 @@
 
 import os
 import struct
+from collections.abc import Iterator
 from typing import NamedTuple
 
 MODIFY = 0x2
@@ -23,6 +24,7 @@ WANTED = (
 ) | _ONLY_FOLDERS
 _HEAD = struct.Struct("iIII")  # watch, mask, cookie, length of the name
 _BUFFER = 1 << 16
+_MOST_KEPT = 1 << 23  # bytes of events that wait to be looked at: some hundred thousand
 
 
 class Event(NamedTuple):
@@ -46,6 +48,8 @@ class Inotify:
         self._add = libc.inotify_add_watch
         self._remove = libc.inotify_rm_watch
         self.fd: int = _checked(libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+        self._kept: list[bytes] = []  # read from the queue already
+        self._overflown = False
 
     def watch(self, folder_fd: int) -> int:
         """Watch an open folder; return the number of its events, the same for the same folder."""
@@ -58,16 +62,25 @@ class Inotify:
 
     def events(self) -> list[Event]:
         """All that happened since the last time, in order."""
-        found: list[Event] = []
+        kept, self._kept = self._kept, []
+        found = [event for data in kept for event in _events_in(data)]
         while data := self._read():
-            at = 0
-            while at < len(data):
-                watch, mask, cookie, length = _HEAD.unpack_from(data, at)
-                at += _HEAD.size
-                name = data[at : at + length].rstrip(b"\0")
-                at += length
-                found.append(Event(watch, mask, cookie, os.fsdecode(name)))
+            found += _events_in(data)
+        if self._overflown:
+            self._overflown = False
+            found.append(Event(-1, OVERFLOW, 0, ""))
         return found
+
+    def arrived(self) -> Iterator[Event]:
+        """Yield what happened since this was last asked; all of it stays for `events`, and the queue is empty."""
+        new: list[bytes] = []
+        while data := self._read():
+            new.append(data)
+        self._kept += new
+        if sum(map(len, self._kept)) > _MOST_KEPT:
+            self._kept, self._overflown = [], True
+        for data in new:
+            yield from _events_in(data)
 
     def close(self) -> None:
         os.close(self.fd)
@@ -77,6 +90,16 @@ class Inotify:
             return os.read(self.fd, _BUFFER)
         except BlockingIOError:
             return b""
+
+
+def _events_in(data: bytes) -> Iterator[Event]:
+    at = 0
+    while at < len(data):
+        watch, mask, cookie, length = _HEAD.unpack_from(data, at)
+        at += _HEAD.size
+        name = data[at : at + length].rstrip(b"\0")
+        at += length
+        yield Event(watch, mask, cookie, os.fsdecode(name))
 
 
 def _checked(result: int) -> int:

@@ -6,10 +6,12 @@ the whole tree sets it up again. What it cannot see at all is written down in do
 
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from msgspec import Struct
 
 from mulligan.adapters.snapshots.format.signatures import inode_and_links
+from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME
 from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusions_of
 from mulligan.adapters.snapshots.scan.filesystems import changes_unseen
 from mulligan.adapters.snapshots.scan.found_folder import Folder
@@ -17,6 +19,7 @@ from mulligan.adapters.snapshots.scan.scan import Witness
 from mulligan.adapters.snapshots.watch import inotify
 from mulligan.adapters.snapshots.watch.inotify import Event, Inotify
 from mulligan.domain.checkpoints.store_report import Capture
+from mulligan.osfiles.directory_handles import path_of
 from mulligan.ports import WorkingTree
 
 FIRST_LOOK = "nothing was known yet"
@@ -60,6 +63,7 @@ class Watch(Witness):
         self._numbers: dict[Folder, int] = {}
         self._arrived: set[tuple[Folder, str]] = set()  # files, since the last look
         self._moving: dict[int, bool] = {}  # cookies of renames half seen -> had the file arrived
+        self._fresh: dict[int, Path] = {}  # by number of the watch: folders that no look has entered yet
 
     # --- as the witness of a scan ----------------------------------------------------------------------------
 
@@ -68,7 +72,7 @@ class Watch(Witness):
         self.close()
         self.dirty, self.renewed, self.shared, self.searched = {}, set(), {}, {}
         self.grouped, self.unstored, self.last = set(), set(), None
-        self._folders, self._numbers, self._arrived, self._moving = {}, {}, set(), {}
+        self._folders, self._numbers, self._arrived, self._moving, self._fresh = {}, {}, set(), {}, {}
         if changes_unseen(self.tree.path):
             self._given_up = ON_A_NETWORK
         self.reason = self._given_up
@@ -135,6 +139,53 @@ class Watch(Witness):
         if any(self._moving.values()):
             self.lost(UNSEEN_NAME)
 
+    @property
+    def blind(self) -> str:
+        """Return why no write is reported; empty where they are."""
+        return self._given_up if self._inotify is None else ""
+
+    def stirred(self) -> bool:
+        """Return whether something was written since this was last asked, or all was looked at.
+
+        What is excluded does not count. The next look finds all of it in any case.
+        """
+        found = False
+        for event in self._inotify.arrived() if self._inotify is not None else ():
+            if self._counts(event):
+                found = True
+                if event.mask & inotify.IS_FOLDER and event.mask & (inotify.CREATE | inotify.MOVED_TO):
+                    self._listen_below(event)
+        return found
+
+    def _counts(self, event: Event) -> bool:
+        folder = self._folders.get(event.watch)
+        if folder is None or not event.name:
+            return bool(event.mask & inotify.OVERFLOW) or event.watch in self._fresh
+        excluded = exclusions_in(folder, self._exclusions)
+        is_folder = bool(event.mask & inotify.IS_FOLDER)
+        return event.name in folder.stats or not excluded.leave_out(event.name, is_folder=is_folder)
+
+    def _listen_below(self, event: Event) -> None:
+        """Hear of writes in a new folder, and below, before the next look enters it."""
+        known = self._folders.get(event.watch)
+        if known is None:
+            waiting = [self._fresh[event.watch] / event.name]
+        else:
+            waiting = [self.tree.path / path_of(known, event.name)]
+        while waiting and self._inotify is not None:
+            path = waiting.pop()
+            try:
+                fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                try:
+                    self._fresh[self._inotify.watch(fd)] = path
+                    waiting += [
+                        path / each.name for each in os.scandir(fd) if each.is_dir(follow_symlinks=False)
+                    ]
+                finally:
+                    os.close(fd)
+            except OSError:
+                continue  # it is gone, or there is no watch left: the next look says so
+
     def suspect(self, folder: Folder, name: str) -> None:
         """Have a name read at the next look, by whatever way that looks."""
         self.dirty.setdefault(folder, set()).add(name)
@@ -167,7 +218,7 @@ class Watch(Witness):
     def looked(self, touched: dict[Folder, None]) -> None:
         """Begin the next window: what was looked at is known, but for what was too young to be trusted."""
         self.dirty = {folder: set(folder.racy) for folder in touched if folder.racy}
-        self.renewed, self._arrived, self._moving = set(), set(), {}
+        self.renewed, self._arrived, self._moving, self._fresh = set(), set(), {}, {}
         self.unstored = set()
 
     def scanned(self, top: Folder, links: Iterable[tuple[Folder, str]]) -> None:
@@ -299,6 +350,34 @@ class Watch(Witness):
             self._arrived.discard(place)
         elif mask & inotify.DELETE and arrived:
             self.lost(UNSEEN_NAME)
+
+
+def watch_naming(tree: WorkingTree, top: Folder, paths: Iterable[str]) -> Watch:
+    """Return a watch, without the kernel's help, that names these paths and the folders on the way there.
+
+    What is known of all else counts as it is.
+    """
+    watch = Watch(tree, others_at_work=False)
+    watch.reason, watch.top = "", top
+    for path in paths:
+        folder: Folder | None = top
+        names = [ROOT_NAME, *(path.split("/") if path != ROOT_NAME else ())]
+        while folder is not None and names:  # what is below comes with a folder that is not known
+            folder.unseal()
+            watch.suspect(folder, name := names.pop(0))
+            folder = folder.children.get(name)
+    return watch
+
+
+def why_unwatchable(folder: Path) -> str:
+    """Return why trees in a folder cannot be watched; empty where they can."""
+    if changes_unseen(folder):
+        return ON_A_NETWORK
+    try:
+        Inotify().close()
+    except OSError as exc:
+        return f"{NO_WATCH}: {exc}"
+    return ""
 
 
 def attached(folder: Folder, top: Folder) -> bool:

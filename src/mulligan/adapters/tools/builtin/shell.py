@@ -81,7 +81,7 @@ class Shell(Struct, frozen=True, eq=False):
                 appearance=request.appearance,
             )
             with _kept_of_failures(recorded):
-                outcome = self.launchers.run("shell", request, command, recorded, attachment)
+                outcome = self.launchers.run("shell", request, command, recorded, host, attachment)
                 if outcome.exit_status != 0 and not _is_interactive(request):
                     raise _failure(outcome, folder, seen=_is_seen(request))
         return _result(outcome, full_screen=attachment is not None and attachment.full_screen)

@@ -22,7 +22,7 @@ from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.views.printed import Printed
 from mulligan.errors import SystemFailed, ToolFailed, ToolTimedOut
-from mulligan.ports import ToolRequest
+from mulligan.ports import StepHost, ToolRequest
 
 if TYPE_CHECKING:
     from mulligan.adapters.tools.process.attachment import Attachment
@@ -186,6 +186,7 @@ class Launchers(Struct, frozen=True, eq=False, kw_only=True):
         request: ToolRequest,
         command: Command,
         recorded: Recorded,
+        host: StepHost,
         attachment: "Attachment | None" = None,
     ) -> Outcome:
         """Run a command to its end, or raise ToolFailed; either way none of its processes is left."""
@@ -203,7 +204,7 @@ class Launchers(Struct, frozen=True, eq=False, kw_only=True):
             with act("call.start"):
                 launcher.send(b"start", *words)
                 sent = True
-            event = launcher.next_event(recorded, deadline)
+            event = launcher.next_event(recorded, deadline, host)
         except BaseException as exc:
             # Of a request that was cut off the launcher understands nothing that follows: no grace then.
             if sent and isinstance(exc, KeyboardInterrupt):

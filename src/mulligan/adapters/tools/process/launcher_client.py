@@ -20,6 +20,7 @@ from mulligan.domain.text.ids import PlanId
 
 if TYPE_CHECKING:
     from mulligan.adapters.tools.process.attachment import Attachment
+    from mulligan.ports import StepHost
 
 # Loads a program of the folders beside this one under its full name, from its cached bytecode, without its package.
 LOAD = """\
@@ -176,13 +177,21 @@ class LauncherProcess:
         except BrokenPipeError:
             return
 
-    def next_event(self, shown: Shown, deadline: float | None) -> Event | None:
-        """Hand on what is printed until something happens; None when the time is up first."""
+    def next_event(
+        self, shown: Shown, deadline: float | None, host: "StepHost | None" = None
+    ) -> Event | None:
+        """Hand on what is printed until something happens; None when the time is up first.
+
+        The host, if there is one, is called meanwhile.
+        """
         while not self._events:
             timeout = None if deadline is None else deadline - time.monotonic()
             if timeout is not None and timeout <= 0:
                 return None
             nap = self._nap(timeout)
+            if host is not None:
+                due = host.while_waiting(time.monotonic(), self._tell_of_links)
+                nap = due if nap is None else nap if due is None else min(nap, due)
             if self._attachment is not None:
                 nap = self._attachment.watch(self._selector, nap)
             ready = {key.fd for key, _ in self._selector.select(nap)}

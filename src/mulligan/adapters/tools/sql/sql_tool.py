@@ -71,7 +71,7 @@ class Sql(Struct, frozen=True, eq=False):
                 appearance=request.appearance,
             )
             recorded = Recorded("sql", lambda _: None)  # what it prints is its answer to us
-            outcome = self.launchers.run("sql", request, command, recorded)
+            outcome = self.launchers.run("sql", request, command, recorded, host)
         return _result(outcome, len(statements), host)
 
 

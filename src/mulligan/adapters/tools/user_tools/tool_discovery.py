@@ -212,6 +212,9 @@ class _Loading:
     def save_memory(self, memory: JsonObject) -> None:
         pass
 
+    def while_waiting(self, now: float, learn: Callable[[], None]) -> float | None:
+        return None
+
 
 def _taken(tool: OwnTool) -> str:
     return f"{tool.declaration.name!r} is the name of a built-in tool"

@@ -131,7 +131,7 @@ class _Run:
         with act("call.start"):
             self._worker.send(call)
         while True:
-            event = self._worker.launcher.next_event(self._shown, self._deadline)
+            event = self._worker.launcher.next_event(self._shown, self._deadline, self._host)
             if event is None:
                 raise ToolTimedOut(tool=self._tool, timeout=self._request.timeout)
             message = self._message(event)

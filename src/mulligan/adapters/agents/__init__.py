@@ -1,0 +1,1 @@
+"""Configuration files of coding agents, and the record of what mulligan wrote into them."""

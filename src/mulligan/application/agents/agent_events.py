@@ -1,0 +1,326 @@
+"""Records what an agent's hook reports: sessions, prompts and calls, and the files at each of these moments.
+
+An event that follows is the only witness of what happened before it: hooks after a call do not always come. So each
+event captures the folder first. What changed outside of any call is a `found` group; what changed since a call that has
+no end belongs to that call.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mulligan.application.agents.session_plans import SessionPlans
+from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
+from mulligan.application.runs.commit import Commit, Entry
+from mulligan.application.runs.run import Run
+from mulligan.domain.agents.agent_event import AgentEvent, EventKind, HookAnswer
+from mulligan.domain.agents.agent_session import UNSEEN_PROMPT, AgentMoment, AgentSession, prompt_title
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, Reason
+from mulligan.domain.history.timeline_entry import DeedKind, DeedStatus, TimelineEntry
+from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.step import StepRecord, StepStatus, milliseconds
+from mulligan.domain.plans.tool import CallStatus, ToolCall
+from mulligan.domain.plans.trigger import CheckpointType
+from mulligan.domain.text.ids import CallId, GroupId
+from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.trees.tree_difference import without_hidden
+from mulligan.errors import CheckpointNotFound
+from mulligan.ports import Clock, Ids, Observer, SnapshotStore
+from mulligan.rows.database import Database
+
+_CALLS = (EventKind.BEFORE_CALL, EventKind.AFTER_CALL)
+_ENDS = (EventKind.STOP, EventKind.INTERRUPT, EventKind.SESSION_END)
+_NAMED = 20  # files in the context for the agent
+
+
+class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
+    """Handles the events of agents, one at a time."""
+
+    database: Database
+    agent_plans: SessionPlans
+    checkpoints: CheckpointService
+    store: SnapshotStore
+    ids: Ids
+    clock: Clock
+
+    def handle(self, event: AgentEvent, observer: Observer) -> HookAnswer:
+        """Record an event; when this returns, what the files were is durable."""
+        if event.kind in _CALLS and not event.may_write:
+            return HookAnswer()
+        with self.agent_plans.one_by_one():
+            session = self.agent_plans.find(event)
+            if session is None:
+                if event.kind in (*_ENDS, EventKind.SUBAGENT_STOP):
+                    return HookAnswer()
+                session = self.agent_plans.begin(event)
+            with self.agent_plans.claimed(session, observer) as run:
+                return self._recorded(run, session, event)
+
+    def _recorded(self, run: Run, session: AgentSession, event: AgentEvent) -> HookAnswer:
+        with self.database.reading() as db:
+            seen = db.agents.newest(run.plan.plan_id)
+            running = db.tool_calls.running(run.plan.plan_id)
+            went_back = seen is not None and db.agents.went_back_since(seen.created_at)
+        moment = _Moment(service=self, run=run, session=session, event=event, running=running)
+        self.checkpoints.keep_present(run, moment.reason(), moment.write)
+        if event.kind is EventKind.PROMPT and seen is not None and went_back:
+            return HookAnswer(context=self._differences(run, seen.group_id))
+        return HookAnswer()
+
+    def _differences(self, run: Run, seen: GroupId) -> str | None:
+        """Return which files differ from what the agent last saw; None: none do, or that is not known."""
+        assert run.plan.current_group_id is not None, "an event has a group"
+        try:
+            with self.database.reading() as db:
+                old, new = db.checkpoints.get(seen), db.checkpoints.get(run.plan.current_group_id)
+        except CheckpointNotFound:
+            return "Files were brought back to an earlier state since your last turn; read them again."
+        paths = self._paths(run, old, new)
+        if not paths:
+            return None
+        more = f"\n… and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+        listed = "\n".join(f"- {path}" for path in paths[:_NAMED])
+        return (
+            "The user took changes back, or brought some back, with mulligan since your last turn. "
+            f"These files differ from what you last saw; read them again before you rely on them:\n{listed}{more}"
+        )
+
+    def _paths(self, run: Run, old: CheckpointGroup, new: CheckpointGroup) -> list[str]:
+        found: list[str] = []
+        with self.store.hold():
+            for checkpoint in new.checkpoints:
+                before = old.snapshot_of(checkpoint.resource).roots[0]
+                differences = self.store.difference(before, checkpoint.snapshot.roots[0])
+                shown, _ = without_hidden(differences, run.plan.hidden)
+                found += [
+                    f"{each.path} (removed)" if each.new is None else each.path
+                    for each in shown
+                    if each.of_files
+                ]
+        return found
+
+
+class _Moment(Struct, kw_only=True, frozen=True, eq=False):
+    """One event of a session, and the rows that it leads to."""
+
+    service: AgentEventService
+    run: Run
+    session: AgentSession
+    event: AgentEvent
+    running: Sequence[ToolCall]  # calls of the session without an end, the oldest first
+
+    def reason(self) -> Reason:
+        """Return why a group is taken, where the files differ from those of the last one."""
+        event = self.event
+        type, between = CheckpointType.FOUND, event.kind not in _CALLS
+        if event.kind is EventKind.AFTER_CALL:
+            type = CheckpointType.ON_TOOL_WRITE_COMPLETE
+        elif event.kind is EventKind.BEFORE_CALL and self.running:
+            type = CheckpointType.ON_TOOL_WRITE
+        cut_off: list[Json] = [call.call_id for call in self.running] if type is CheckpointType.FOUND else []
+        known: JsonObject = {
+            "agent": event.agent,
+            "session": event.session,
+            "event": event.kind.value,
+            "prompt": event.prompt or self.session.prompt,
+            "call": event.call,
+            "tool": event.tool,
+            "subagent": event.subagent,
+            "calls": cut_off,
+        }
+        metadata: JsonObject = {key: value for key, value in known.items() if value}
+        if event.background or (event.kind not in _CALLS and self.running):
+            metadata["still"] = False
+        return reason_for(type, metadata, between_steps=between)
+
+    def write(self, commit: Commit, group_id: GroupId) -> None:
+        """Write the rows of the event; the group holds the files of this moment."""
+        now = self.service.clock.now()
+        session, call_id = self.session, None
+        match self.event.kind:
+            case EventKind.PROMPT if self.event.prompt is None or self.event.prompt != session.prompt:
+                self._end(commit, group_id, now, DeedStatus.DONE)
+                session = self._begin(commit, group_id, now, prompt_title(self.event.text))
+            case EventKind.BEFORE_CALL:
+                session = self._with_entry(commit, group_id, now)
+                call_id = self._begin_call(commit, session, group_id, now)
+            case EventKind.AFTER_CALL:
+                session = self._with_entry(commit, group_id, now)
+                call_id = self._end_call(commit, session, group_id, now)
+            case EventKind.STOP | EventKind.INTERRUPT | EventKind.SESSION_END:
+                stopped = self.event.kind is EventKind.INTERRUPT
+                self._end(commit, group_id, now, DeedStatus.INTERRUPTED if stopped else DeedStatus.DONE)
+                session = replace(session, entry=None)
+            case _:
+                pass  # the moment alone
+        ended = now if self.event.kind is EventKind.SESSION_END else None
+        session = replace(session, ended_at=ended)
+        if session != self.session:
+            commit.db.agents.save(session)
+        commit.db.agents.add(
+            AgentMoment(
+                number=0,  # assigned when it is written
+                plan_id=self.run.plan.plan_id,
+                kind=self.event.kind.value,
+                entry=session.entry or self.session.entry,
+                call_id=call_id,
+                group_id=group_id,
+                created_at=now,
+            )
+        )
+
+    # --- prompts -------------------------------------------------------------------------------------------
+
+    def _begin(self, commit: Commit, group_id: GroupId, now: datetime, title: str) -> AgentSession:
+        """Record a prompt as a step, and as an entry of the timeline. It counts at once: nothing runs it again."""
+        run, progress = self.run, commit.plan.progress
+        index = progress.step_index
+        progress = replace(progress, step_index=index + 1, steps=(*progress.steps, title))
+        commit.plan = replace(commit.plan, progress=progress, updated_at=now)
+        commit.afterwards(lambda: run.count_step(title))
+        entry = TimelineEntry(
+            number=0,  # assigned when it is written, as is `seq`
+            plan_id=run.plan.plan_id,
+            kind=DeedKind.PROMPT,
+            title=title,
+            step_index=index,
+            line=commit.plan.line,
+            seq=0,
+            status=DeedStatus.RUNNING,
+            created_at=now,
+            before_group=group_id,
+            detail={"agent": self.event.agent, "session": self.event.session},
+        )
+        commit.record(
+            StepRecord(index=index, name=title, status=StepStatus.RUNNING, duration_ms=None),
+            Entry(
+                type=EventType.STEP_STARTED,
+                data={"index": index, "step": title, "about": None},
+                at=now,
+            ),
+            entry,
+        )
+        number = commit.db.entries.last()
+        commit.db.entries.reach(number, DeedStatus.RUNNING, group_id)
+        prompt = self.event.prompt or (None if self.event.kind is EventKind.PROMPT else self.session.prompt)
+        return replace(self.session, entry=number, prompt=prompt)
+
+    def _with_entry(self, commit: Commit, group_id: GroupId, now: datetime) -> AgentSession:
+        """Return the session with the entry of its prompt: a new one where there is none, or it was undone since."""
+        number = self.session.entry
+        if number is None:
+            return self._begin(commit, group_id, now, UNSEEN_PROMPT)
+        entry = commit.db.entries.get(number)
+        return self.session if entry.is_live else self._begin(commit, group_id, now, entry.title)
+
+    def _end(self, commit: Commit, group_id: GroupId, now: datetime, status: DeedStatus) -> None:
+        """Record that the prompt is answered, or was given up; calls without an end were cut off."""
+        for call in self.running:
+            commit.record(
+                replace(call, status=CallStatus.INTERRUPTED, detail=call.detail | {"until": group_id})
+            )
+        if self.session.entry is None:
+            return
+        entry = commit.db.entries.get(self.session.entry)
+        assert entry.step_index is not None, "a prompt is a step"
+        took = milliseconds(entry.created_at, now)
+        data: JsonObject = {
+            "index": entry.step_index,
+            "step": entry.title,
+            "about": None,
+            "duration_ms": took,
+        }
+        commit.record(
+            StepRecord(index=entry.step_index, name=entry.title, status=StepStatus.DONE, duration_ms=took),
+            Entry(type=EventType.STEP_DONE, data=data, at=now),
+        )
+        end = DeedStatus.INTERRUPTED if self.running else status
+        # Without a call that may be at work, what changed since the last one is not the agent's.
+        background = self.event.background or commit.db.tool_calls.any_in_background(
+            entry.plan_id, entry.step_index
+        )
+        last = entry.after_group if entry.after_group and not (self.running or background) else group_id
+        commit.db.entries.reach(entry.number, end, last)
+
+    # --- calls ---------------------------------------------------------------------------------------------
+
+    def _begin_call(self, commit: Commit, session: AgentSession, group_id: GroupId, now: datetime) -> CallId:
+        call = self._call(commit, session, now)
+        commit.record(call)
+        assert session.entry is not None, "a call belongs to a prompt"
+        if commit.db.entries.get(session.entry).changed is False:  # what changed until now is not its own
+            commit.db.entries.start_from(session.entry, group_id)
+        commit.db.entries.begin_again(session.entry)
+        return call.call_id
+
+    def _end_call(self, commit: Commit, session: AgentSession, group_id: GroupId, now: datetime) -> CallId:
+        call = self._paired()
+        if call is None:  # its beginning was never reported
+            call = self._call(commit, session, now)
+            commit.record(call)
+        status = CallStatus.FAILED if self.event.failed else CallStatus.DONE
+        detail: JsonObject = (
+            {**call.detail, "background": True} if self.event.background else dict(call.detail)
+        )
+        took = milliseconds(call.started_at, now)
+        data: JsonObject = {
+            "call_id": call.call_id,
+            "index": call.step_index,
+            "step": call.step_name,
+            "tool": call.tool,
+            "status": status.value,
+            "duration_ms": took,
+            "error": None,
+            "exit_status": None,
+        }
+        commit.record(
+            replace(call, status=status, detail=detail, duration_ms=took),
+            Entry(type=EventType.TOOL_CALLED, data=data, at=now),
+        )
+        others = [each for each in self.running if each.call_id != call.call_id]
+        if session.entry is not None and not others:
+            commit.db.entries.reach(session.entry, DeedStatus.RUNNING, group_id)
+        return call.call_id
+
+    def _paired(self) -> ToolCall | None:
+        """Return the call that ends: by the agent's id, else the oldest of the same tool with the same input."""
+        if self.event.call is not None:
+            same = (call for call in self.running if call.detail.get("call") == self.event.call)
+        else:
+            same = (
+                call
+                for call in self.running
+                if call.tool == (self.event.tool or "")
+                and call.arguments.get("summary") == self.event.summary
+            )
+        return next(same, None)
+
+    def _call(self, commit: Commit, session: AgentSession, now: datetime) -> ToolCall:
+        event, progress = self.event, commit.plan.progress
+        known: JsonObject = {
+            "call": event.call,
+            "entry": session.entry,
+            "subagent": event.subagent,
+            "paths": list[Json](event.paths),
+        }
+        return ToolCall(
+            call_id=CallId(self.service.ids.new()),
+            plan_id=self.run.plan.plan_id,
+            seq=0,  # assigned when it is written
+            line=commit.plan.line,
+            done_seq=None,
+            step_index=progress.step_index - 1,
+            step_name=progress.steps[-1],
+            tool=event.tool or "",
+            resource=self.run.plan.definition.resources[0].name,
+            arguments={"summary": event.summary},
+            status=CallStatus.RUNNING,
+            output=None,
+            detail={key: value for key, value in known.items() if value},
+            error=None,
+            superseded=False,
+            started_at=now,
+            duration_ms=None,
+        )

@@ -1,0 +1,85 @@
+"""Rows of agents' sessions and of the events that their hooks reported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from mulligan.domain.agents.agent_session import AgentMoment, AgentSession
+from mulligan.rows.columns import TIME, Format, Layout, time_text
+from mulligan.rows.row_repository import RowRepository
+
+if TYPE_CHECKING:
+    from mulligan.domain.text.ids import PlanId
+
+
+def _written(moment: datetime | None) -> str | None:
+    return None if moment is None else time_text(moment)
+
+
+def _read(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+_SESSION = Layout(
+    AgentSession,
+    started_at=TIME,
+    ended_at=Format(_written, _read),
+)
+_MOMENT = Layout(AgentMoment, created_at=TIME)
+_GET = "SELECT * FROM agent_sessions WHERE agent = ? AND session = ?"
+_OF_PLAN = "SELECT * FROM agent_sessions WHERE plan_id = ?"
+_NAMED = "SELECT * FROM agent_sessions WHERE session = ? ORDER BY agent LIMIT 1"
+_FORGET = "DELETE FROM agent_sessions WHERE agent = ? AND session = ?"
+_LAST = "SELECT COALESCE(MAX(number), 0) AS count FROM agent_moments"
+_NEWEST = "SELECT * FROM agent_moments WHERE plan_id = ? ORDER BY number DESC LIMIT 1"
+_ALL = "SELECT * FROM agent_moments ORDER BY number"
+_RETURNS = """
+SELECT COUNT(*) AS count FROM checkpoint_groups AS g
+WHERE g.checkpoint_type IN ('pre_rollback', 'pre_restore') AND g.created_at > ?
+AND g.plan_id IN (SELECT plan_id FROM agent_sessions)
+"""
+
+
+class AgentRepository(RowRepository):
+    """Keeps agents' sessions and events."""
+
+    def session(self, agent: str, session: str) -> AgentSession | None:
+        """Return a session; None where none of its events was recorded."""
+        row = self._db.row(_GET, (agent, session))
+        return _SESSION.value(row) if row else None
+
+    def of_plan(self, plan_id: PlanId) -> AgentSession | None:
+        """Return the session whose work a plan holds."""
+        row = self._db.row(_OF_PLAN, (plan_id,))
+        return _SESSION.value(row) if row else None
+
+    def named(self, session: str) -> AgentSession | None:
+        """Return the session with that id of its agent's own."""
+        row = self._db.row(_NAMED, (session,))
+        return _SESSION.value(row) if row else None
+
+    def save(self, session: AgentSession) -> None:
+        """Record a session, or the present state of one."""
+        self._db.execute(_FORGET, (session.agent, session.session))
+        self._insert("agent_sessions", _SESSION.columns(session))
+
+    def add(self, moment: AgentMoment) -> None:
+        """Record an event under the next number."""
+        columns = _MOMENT.columns(moment)
+        columns["number"] = self._count(_LAST) + 1
+        self._insert("agent_moments", columns)
+
+    def newest(self, plan_id: PlanId) -> AgentMoment | None:
+        """Return the newest event of a session; None where it has none."""
+        row = self._db.row(_NEWEST, (plan_id,))
+        return _MOMENT.value(row) if row else None
+
+    def moments(self) -> Sequence[AgentMoment]:
+        """Return the events of all sessions, in order."""
+        return [_MOMENT.value(row) for row in self._db.rows(_ALL)]
+
+    def went_back_since(self, moment: datetime) -> bool:
+        """Return whether something that an agent did was taken back, or brought back, after that time."""
+        return self._count(_RETURNS, (time_text(moment),)) > 0

@@ -1,0 +1,1 @@
+"""Tests of what coding agents report, through the program as their hooks call it."""

@@ -1,0 +1,125 @@
+"""A coding agent for tests: its hooks call the program as recorded with the real ones, in processes of their own.
+
+Calls overlap or have no end where the test says so; what they do to files the test does itself, between their events.
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.forked_program import start_program
+from tests.support.homes import homes_for
+
+_GIT_USER = {
+    **{
+        f"GIT_{who}_{what}": f"{who.lower()}@example.org"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    },
+    "GIT_CONFIG_NOSYSTEM": "1",
+}
+
+
+class FakeAgent:
+    """A session of an agent that speaks as Claude Code does."""
+
+    def __init__(self, folder: Path, session: str = "s1", agent: str = "claude-code", *flags: str) -> None:
+        self.folder = folder
+        self.session = session
+        self.words = ("hook", *flags, agent)
+        self.prompts = 0
+        self.calls = 0
+        self.log: Path | None = None  # gets the boundaries that hooks pass
+
+    def hook(self, event: str, *, fault: str = "", **fields: object) -> tuple[int, dict[str, Any]]:
+        """Report an event; return the exit code and the answer."""
+        payload = {"session_id": self.session, "cwd": str(self.folder), "hook_event_name": event, **fields}
+        code, out, err = run_with_input(
+            self.words, json.dumps(payload).encode(), self.folder, self._environment(fault)
+        )
+        assert b"Traceback" not in err, err.decode()
+        return code, json.loads(out) if out.strip() else {}
+
+    def start(self, source: str = "startup") -> dict[str, Any]:
+        """Begin the session."""
+        return self._answer("SessionStart", source=source)
+
+    def prompt(self, text: str) -> dict[str, Any]:
+        """Let the user type something."""
+        self.prompts += 1
+        return self._answer("UserPromptSubmit", prompt=text, prompt_id=f"{self.session}-p{self.prompts}")
+
+    def before(self, command: str, *, fault: str = "") -> str:
+        """Announce a call of the shell; return its id."""
+        self.calls += 1
+        call = f"{self.session}-c{self.calls}"
+        self.hook(
+            "PreToolUse", tool_name="Bash", tool_use_id=call, tool_input={"command": command}, fault=fault
+        )
+        return call
+
+    def after(self, call: str, command: str, *, fault: str = "") -> None:
+        """Report the end of a call."""
+        given = {"tool_name": "Bash", "tool_use_id": call, "tool_input": {"command": command}}
+        self.hook("PostToolUse", tool_response={"stdout": ""}, fault=fault, **given)
+
+    def shell(self, command: str) -> None:
+        """Make a call of the shell, from before to after."""
+        call = self.before(command)
+        self.run(command)
+        self.after(call, command)
+
+    def run(self, command: str) -> None:
+        """Do what a call of the shell does, without a hook."""
+        environment = {**os.environ, **_GIT_USER}
+        subprocess.run(
+            ["/bin/sh", "-c", command], cwd=self.folder, env=environment, check=True, capture_output=True
+        )
+
+    def stop(self) -> None:
+        """Finish the answer to a prompt."""
+        self._answer("Stop", stop_hook_active=False, background_tasks=[])
+
+    def end(self) -> None:
+        """End the session."""
+        self._answer("SessionEnd", reason="prompt_input_exit")
+
+    @contextmanager
+    def prompted(self, text: str) -> Generator[None]:
+        """Answer a prompt, from its beginning to the stop."""
+        self.prompt(text)
+        yield
+        self.stop()
+
+    def _answer(self, event: str, **fields: object) -> dict[str, Any]:
+        code, answer = self.hook(event, **fields)
+        assert code == 0, answer
+        return answer
+
+    def _environment(self, fault: str) -> dict[str, str]:
+        environment = {**os.environ, "MULLIGAN_HOME": homes_for(self.folder), **_GIT_USER}
+        if fault:
+            environment["MULLIGAN_FAULT"] = fault
+        if self.log is not None:
+            environment["MULLIGAN_FAULT_LOG"] = str(self.log)
+        return environment
+
+
+def run_with_input(
+    words: tuple[str, ...], data: bytes, folder: Path, environment: Mapping[str, str]
+) -> tuple[int, bytes, bytes]:
+    """Run the program with this input; return the exit code and what it wrote to stdout and stderr."""
+    import tempfile
+
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given.write(data)
+        given.seek(0)
+        streams = given.fileno(), out.fileno(), err.fileno()
+        code = start_program(words, folder=folder, environment=environment, streams=streams).wait()
+        out.seek(0)
+        err.seek(0)
+        return code, out.read(), err.read()
