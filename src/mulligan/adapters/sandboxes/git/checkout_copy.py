@@ -175,7 +175,7 @@ class GitSandboxes(DirectorySandboxes):
     def _put_position(self, sandbox: Sandbox, position: Snapshot) -> None:
         """Let the private git directory have the HEAD, branch and index of a real one."""
         repository = self._context.opened(sandbox.resource, Path(sandbox.path))
-        there = Position(self._git, repository, sandbox.plan_id)
+        there = Position(self._git, repository, sandbox.plan_id, set())
         with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
             tree = work_folder(shop, "position")
             there.write_down(tree.path)
