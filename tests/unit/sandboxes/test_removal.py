@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import signal
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -250,3 +251,28 @@ def test_trash_that_may_not_be_removed_stays_and_the_rest_goes(tmp_path: Path) -
         assert [path.name for path in home.iterdir()] == [".removed-0"]
 
     as_ordinary_user(tmp_path, check)
+
+
+def test_a_remover_that_is_killed_in_the_middle_leaves_trash_and_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trash = _tree(tmp_path / ".removed-0123" / "abc", 60).parent
+    child = os.fork()
+    if not child:  # pragma: no cover  it is killed, and measures nothing
+        unlink, left = os.unlink, iter(range(20))
+
+        def dying(*words: str, dir_fd: int) -> None:
+            if next(left, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+            unlink(*words, dir_fd=dir_fd)
+
+        monkeypatch.setattr(os, "unlink", dying)
+        clear_trash_alone(tmp_path)
+        os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+    assert sum(path.is_file() for path in trash.rglob("*")) == 40
+    remove_tree(_tree(tmp_path / "app", 1), tmp_path)
+    assert not trash.exists()
+    clear_trash(tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -165,6 +165,9 @@ def clear_trash(home: Path) -> None:
             _clear(each, _Allowance(None))
         if not trash:
             break
+    if not _remover_at_work(home):  # else it removes its lock itself
+        with suppress(OSError):
+            (home / _AT_WORK).unlink(missing_ok=True)
 
 
 def _clear(trash: Path, allowance: _Allowance) -> None:
