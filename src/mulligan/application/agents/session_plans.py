@@ -112,7 +112,7 @@ class SessionPlans(Struct, kw_only=True, frozen=True, eq=False):
 def _entered(
     held: ExitStack, locks: Locks, plan_id: PlanId, open_it: Callable[[], AbstractContextManager[_T]]
 ) -> _T:
-    """Enter what needs a lock, and wait a bounded time for whoever holds it."""
+    """Enter what needs a lock, and wait a bounded time for the process that holds it."""
     patience = _PATIENCE
     while True:
         try:
