@@ -58,7 +58,12 @@ def test_calls_go_before_prompts_where_a_session_has_too_many_bytes(
     report(project, "s1", EventKind.PROMPT, text="d", prompt="d")
     (project.folder / "file").write_text("found")
     report(project, "s1", EventKind.STOP)
-    assert numbers(project, "codex") == [1, 5, 7, 8]  # the first, what an undo of the newest needs, the newest
+    assert numbers(project, "codex") == [
+        1,
+        5,
+        7,
+        8,
+    ]  # the first, what an undo of the newest needs, the newest
 
 
 def test_old_sessions_are_pruned_when_a_new_one_begins(project: mulligan.Project) -> None:

@@ -186,18 +186,15 @@ class Project:
         session of that plan and allows no other argument but `take_over`, which kills a hung process that holds it.
         """
         from mulligan.api.sessions.session import Session
-        from mulligan.api.sessions.session_plan import session_plan
+        from mulligan.api.sessions.session_plan import refuse_mixed, session_plan
 
-        if (name is None) is (resume is None):
-            raise UsageWrong(reason="a session has a name, or a plan to resume", hint="give one of the two")
+        refuse_mixed(name, resume, resources, description, config, on_failure)
         plan = self._plan_id(resume) if resume is not None else None
         if plan is None:
             default = (self._services.adapters.default_resource,)
             plan = session_plan(
                 name or "", resources, default, self.folder, description, config or {}, on_failure
             )
-        elif resources is not None or description or config or on_failure != "last_checkpoint":
-            raise UsageWrong(reason="what is resumed is known already", hint="give `resume` without the rest")
         return Session(
             services=self._services.apart(None), observer=self._observer, plan=plan, take_over=take_over
         )
@@ -371,15 +368,22 @@ class Project:
         return act(self._plan_id(plan), checkpoint, self._observer)
 
     def undo(
-        self, what: str | int | None = None, *, dry_run: bool = False, onto_branch: bool = False
+        self,
+        what: str | int | None = None,
+        *,
+        dry_run: bool = False,
+        onto_branch: bool = False,
+        keep_commits: bool = False,
     ) -> Undone:
         """Take back what was done last and still counts, over all plans; what others changed since stays.
 
         `what` names a plan, to stay within it, or an entry of the timeline by its number. An apply to a checkout that
-        is on another branch now is not taken back, unless with `onto_branch`.
+        is on another branch now needs `onto_branch`. With `keep_commits` only files change of what was done in place.
         """
         number = what if isinstance(what, int) else self.entry_to_undo(what, settle=not dry_run)
-        return self._services.turns.undo(number, self._observer, dry_run=dry_run, onto_branch=onto_branch)
+        return self._services.turns.undo(
+            number, self._observer, dry_run=dry_run, onto_branch=onto_branch, keep_commits=keep_commits
+        )
 
     def redo(self, number: int | None = None, *, dry_run: bool = False, onto_branch: bool = False) -> Undone:
         """Bring back what was undone last; a number makes sure that it is that entry. `onto_branch` as in `undo`."""
@@ -580,10 +584,7 @@ class Project:
         return [*filter(None, [adapters.homes.fullness(adapters.settings.of_project().disk_limit)])]
 
     def export(self, file: Path, *, force: bool = False) -> Exported:
-        """Write the project home, with plans, checkpoints and sandboxes, into one file for `mulligan.import_project`.
-
-        Only with `force` does it replace another file. It is refused while a plan runs.
-        """
+        """Write the project home into a file for `import_project`; `force` replaces one. Refused while a plan runs."""
         from mulligan.wiring.home_wiring import export_home
 
         return export_home(self.home, file, self._services.adapters.database, force=force)

@@ -31,7 +31,13 @@ def test_what_is_too_old_goes_but_for_the_first_the_newest_labels_and_what_is_ne
 
 
 def test_of_what_is_too_large_calls_go_before_prompts_and_older_ones_first() -> None:
-    groups = [group("a", 9), group("b", 8, 4, prompt=True), group("c", 7, 4), group("d", 6, 4), group("e", 5, 4)]
+    groups = [
+        group("a", 9),
+        group("b", 8, 4, prompt=True),
+        group("c", 7, 4),
+        group("d", 6, 4),
+        group("e", 5, 4),
+    ]
     assert pruned(*groups, limit=13) == "c"
     assert pruned(*groups, limit=9) == "cd"
     assert pruned(*groups, limit=5) == "bcd"

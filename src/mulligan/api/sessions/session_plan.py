@@ -43,6 +43,22 @@ def session_plan(
     )
 
 
+def refuse_mixed(
+    name: str | None,
+    resume: str | None,
+    resources: Mapping[str, Resource] | None,
+    description: str,
+    config: Mapping[str, Json] | None,
+    on_failure: str,
+) -> None:
+    """Refuse a session that is neither a new one with a name nor one that is resumed with nothing else."""
+    if (name is None) is (resume is None):
+        raise UsageWrong(reason="a session has a name, or a plan to resume", hint="give one of the two")
+    given = resources is not None or description or config or on_failure != OnFailure.LAST_CHECKPOINT
+    if resume is not None and given:
+        raise UsageWrong(reason="what is resumed is known already", hint="give `resume` without the rest")
+
+
 def _setting(key: str, value: Json) -> tuple[str, Json]:
     setting = setting_named(key, _ORIGIN)
     if not setting.in_plan_files:
