@@ -55,3 +55,18 @@ What Nothing Refers To Is Freed
     Should Be Equal As Integers    ${answer}[data][bytes_freed]    0
     ${answer}=    Document    checkpoint    verify
     Should Be Empty    ${answer}[data][damaged]
+
+A Large Sandbox Is Gone At Once And Its Files Soon After The Answer
+    ${sandbox}=    Set Variable    ${PLAN}[sandboxes][0][path]
+    Evaluate    [pathlib.Path("${sandbox}", str(number)).touch() for number in range(2500)]    modules=pathlib
+    Document    rm    --yes    tour
+    ${there}=    Evaluate    os.path.lexists($sandbox)    modules=os
+    Should Not Be True    ${there}
+    Wait Until Keyword Succeeds    120s    0.1s    Nothing Is Left To Remove    ${sandbox}
+
+
+*** Keywords ***
+Nothing Is Left To Remove
+    [Arguments]    ${sandbox}
+    ${left}=    Evaluate    list(pathlib.Path($sandbox).parents[1].glob(".remove*"))    modules=pathlib
+    Should Be Empty    ${left}

@@ -145,10 +145,38 @@ TARGETS: tuple[Target, ...] = (
         faster=20,
     ),
     Target(
+        work="fork of a sandbox of 10k files, nothing parked",
+        against="cp -a",
+        ours="forks.cold fork@10000",
+        theirs="forks.cp -a@10000",
+        at_most=1,
+    ),
+    Target(
+        work="fork of a sandbox of 10k files, of a parked copy",
+        against="cp -a",
+        ours="forks.warm fork@10000",
+        theirs="forks.cp -a@10000",
+        at_most=0.1,
+    ),
+    Target(
+        work="eight child plans at once, 10k files, two cores",
+        against="one after the other",
+        ours="children.8 children at once@10000",
+        theirs="children.one after the other@10000",
+        at_most=0.6,
+    ),
+    Target(
         work="plan rollback of 15 paths as a process, 10k files",
         against="git reset --hard, git clean -fd",
         ours="rollback.mulligan@10000",
         theirs="rollback.git@10000",
+        at_most=3,
+    ),
+    Target(
+        work="plan apply of 100 files into a git checkout, 100k files",
+        against="git merge of the same",
+        ours="apply.mulligan@100000",
+        theirs="apply.git merge@100000",
         at_most=3,
     ),
     Target(

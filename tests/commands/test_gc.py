@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.sandboxes import removal
 from mulligan.application.checkpoints import project_sweep as sweep_service
 from tests.commands.program import STEP_BYTES, answer_of, ask, data_of, project_with_plan, start, store_size
 from tests.support.homes import home_of
@@ -236,3 +237,27 @@ def test_a_project_without_plans_has_nothing_to_free(tmp_path: Path) -> None:
     assert data_of(tmp_path, "gc")["bytes_freed"] == 0
     shutil.rmtree(home_of(tmp_path))
     assert ask(tmp_path, "gc")["exit_code"] == 3
+
+
+@pytest.mark.parametrize("command", ["gc", "doctor"])
+def test_what_a_killed_remover_left_of_a_large_sandbox_is_shown_and_removed(
+    project: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """The cancelled plan's sandbox is gone at once; its files are those of a process that may be killed."""
+    monkeypatch.setattr(removal, "_AT_ONCE", 0)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    sandbox = Path(data_of(project, "plan", "status")["sandboxes"][0]["path"])
+    data_of(project, "config", "set", "sandbox.pool", "0")
+    data_of(project, "config", "set", "sandbox.cleanup", "on_terminal")
+    data_of(project, "plan", "cancel", "latest")
+    assert not sandbox.exists()
+    trash = [path for path in (home_of(project) / "sandboxes").iterdir() if path.name.startswith(".removed-")]
+    assert trash
+    if command == "gc":
+        would = data_of(project, "gc", "--dry-run")
+        assert {str(path) for path in trash} <= set(would["sandboxes_removed"])
+        assert data_of(project, "gc")["bytes_freed"] >= would["bytes_freed"] > 0
+    else:
+        found = data_of(project, "doctor")
+        assert any(str(trash[0]) in each["what"] for each in found["findings"])
+    assert not [path for path in trash if path.exists()]

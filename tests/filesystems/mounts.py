@@ -13,7 +13,12 @@ from pathlib import Path
 
 SIZE = 4 << 30  # bytes; sparse
 TREES = ("tests/contracts", "tests/properties", "tests/unit/snapshots", "tests/unit/sandboxes")
-SUITES = (*TREES, "tests/commands/test_unnamed_files.py", "tests/commands/test_git_plans.py")
+SUITES = (
+    *TREES,
+    "tests/unit/test_file_clones.py",
+    "tests/commands/test_unnamed_files.py",
+    "tests/commands/test_git_plans.py",
+)
 IGNORING_CASE = ("tests/filesystems/on_ignored_case.py",)
 # How each is made, how it is mounted, and what runs on it.
 FILESYSTEMS: dict[str, tuple[list[str], list[str], tuple[str, ...]]] = {

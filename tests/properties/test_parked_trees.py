@@ -308,9 +308,9 @@ def test_only_as_many_are_kept_as_the_setting_says(tmp_path: Path) -> None:
     for sandbox in sandboxes:
         copies.kind.park(sandbox)
     assert len(copies.parked()) == 1
-    assert copies.place.parked.clear()
+    assert copies.place.parked.clear(wait=True)
     assert copies.parked() == []
-    assert not copies.place.parked.clear()
+    assert not copies.place.parked.clear(wait=True)
 
 
 def test_none_is_kept_where_the_disk_is_nearly_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

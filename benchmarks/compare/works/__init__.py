@@ -8,6 +8,7 @@ from benchmarks.compare.works.bench import Bench
 from benchmarks.compare.works.children import children
 from benchmarks.compare.works.executor import executor
 from benchmarks.compare.works.first_step import first_step
+from benchmarks.compare.works.forks import forks
 from benchmarks.compare.works.history import history
 from benchmarks.compare.works.real_path import real_path
 from benchmarks.compare.works.rollback import rollback, session_rollback
@@ -25,6 +26,7 @@ WORKS: Mapping[str, Callable[[Bench], Work]] = {
     "executor": executor,
     "history": history,
     "children": children,
+    "forks": forks,
     "real-path": real_path,
 }
 # On the tree of every size.

@@ -88,7 +88,7 @@ class ParkedCopies(Protocol):
     def trees(self) -> Sequence[WorkingTree]:
         """Return them as the store knows them."""
 
-    def clear(self) -> bool:
+    def clear(self, *, wait: bool) -> bool:
         """Remove all of them, but those that plans adopt meanwhile; return whether there were any."""
 
 

@@ -206,6 +206,13 @@ class SnapshotStore(StoredTrees, Protocol):
         `recover` puts back what is not known, and the names are free or taken by what is new.
         """
 
+    def changed_where(self, tree: WorkingTree, known: Snapshot, target: Snapshot) -> tuple[str, ...]:
+        """Return the paths in which two snapshots differ, and the tree now differs from the first of them.
+
+        If the tree was captured as `known` by this store, nothing else of it is looked at; nor by a `restore` that
+        spares what is the same in both.
+        """
+
     def recover(self, tree: WorkingTree) -> tuple[str, ...]:
         """Put back what a killed restore had taken out of a real tree and was not its own; return where it is now.
 
@@ -388,6 +395,14 @@ class SandboxKind(Protocol):
 
     def moved(self, real: Sandbox, one: Snapshot, other: Snapshot) -> Sequence[str]:
         """Return the differences of two snapshots other than files, as absolute paths: the position of a checkout."""
+
+    def changed_where(
+        self, real: Sandbox, before: Snapshot, written: Snapshot, observer: Observer
+    ) -> Sequence[str]:
+        """Return the files that others changed since `before` was captured, of those that `written` changes too.
+
+        The paths are absolute. Of a thing that is merged as a whole, any change counts.
+        """
 
     def taken_back(
         self, real: Sandbox, present: Snapshot, written: Snapshot, before: Snapshot

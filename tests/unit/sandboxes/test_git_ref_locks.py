@@ -34,7 +34,7 @@ work, top, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 git = Git.within(os.environ, top)
 repository = open_repository(git, top)
 if work == "go back":
-    position = Position(git, repository, PlanId("p"))
+    position = Position(git, repository, PlanId("p"), set())
     here = folder.with_name(f"here-{os.getpid()}")
     here.mkdir()
     position.write_down(here)
@@ -92,7 +92,7 @@ def _git(top: Path) -> Git:
 
 
 def _position(top: Path) -> Position:
-    return Position(_git(top), _repository(top), PLAN)
+    return Position(_git(top), _repository(top), PLAN, set())
 
 
 def _work(dying: DyingGit, work: str, top: Path, *, at: int) -> int:

@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.sandboxes.git.git_command import Git
-from mulligan.adapters.sandboxes.git.repository.user_repository import Unsuited, open_repository
+from mulligan.adapters.sandboxes.git.repository.user_repository import (
+    KnownRepository,
+    Repository,
+    Unsuited,
+    open_repository,
+)
 from mulligan.errors import ResourceUnsuitable, SystemFailed
 from tests.support.git_checkouts import plain
 from tests.support.git_world import GIT_ENVIRONMENT, GitProject, run_git
@@ -102,3 +107,36 @@ def test_a_required_filter_that_can_be_run_is_run(project: GitProject, command: 
     run_git(project.top, "config", "filter.lfs.required", "true")
     (project.top / ".gitattributes").write_text("sub/file5 filter=lfs\n")
     project.kind.check(project.order().resource, project.top)
+
+
+def test_a_repository_that_git_found_before_is_asked_for_again_when_it_differs(project: GitProject) -> None:
+    known: dict[Path, KnownRepository] = {}
+    git, nowhere = Git.within(GIT_ENVIRONMENT, project.top), Git({"PATH": "/nowhere"}, project.top)
+    found = open_repository(git, project.top, known)
+    assert isinstance(found, Repository)
+    assert open_repository(nowhere, project.top, known) == found  # git was not started
+    run_git(project.top, "config", "core.bare", "true")
+    assert isinstance(open_repository(git, project.top, known), Unsuited)
+    run_git(project.top, "config", "core.bare", "false")
+    (project.top / ".git" / "HEAD").write_text("no branch and no commit")
+    assert isinstance(open_repository(git, project.top, known), Unsuited)
+    (project.top / ".git" / "HEAD").unlink()
+    assert isinstance(open_repository(git, project.top, known), Unsuited)
+
+
+def test_what_is_checked_out_is_read_from_files_only_where_they_are_plain(project: GitProject) -> None:
+    found = open_repository(Git.within(GIT_ENVIRONMENT, project.top), project.top)
+    assert isinstance(found, Repository)
+    head = run_git(project.top, "rev-parse", "HEAD").strip()
+    branch = run_git(project.top, "symbolic-ref", "HEAD").strip()
+    assert found.standing() == (branch, head)
+    run_git(project.top, "pack-refs", "--all")
+    assert found.standing() is None  # the commit is among the packed ones
+    run_git(project.top, "checkout", "-q", "--detach")
+    assert found.standing() is None
+    run_git(project.top, "symbolic-ref", "HEAD", "refs/heads/other")
+    (project.top / ".git" / "refs" / "heads" / "other").write_text(f"ref: {branch}\n")
+    assert found.standing() is None
+    (project.top / ".git" / "HEAD").unlink()
+    (project.top / ".git" / "HEAD").symlink_to("refs/heads/other")
+    assert found.standing() is None

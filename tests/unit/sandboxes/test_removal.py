@@ -1,12 +1,17 @@
 """A sandbox goes away, whatever a plan did to it."""
 
+import fcntl
 import os
+import signal
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from mulligan.adapters.sandboxes.removal import clear_trash, remove_new_tree, remove_tree
+from mulligan.adapters.sandboxes import removal
+from mulligan.adapters.sandboxes.removal import clear_trash, clear_trash_alone, remove_new_tree, remove_tree
 from mulligan.errors import SystemFailed
 from tests.support.ordinary_user import as_ordinary_user
 
@@ -160,3 +165,114 @@ def test_a_folder_whose_trash_others_always_clear_first_is_given_up(
     assert caught.value.facts["path"] == str(tmp_path / "sandbox")
     assert 1 < len(cleared) < 1000
     assert (tmp_path / "sandbox").is_dir()
+
+
+def _tree(folder: Path, files: int = 40) -> Path:
+    for number in range(files):
+        (folder / str(number % 7)).mkdir(parents=True, exist_ok=True)
+        (folder / str(number % 7) / str(number)).touch()
+    return folder
+
+
+def _wait_until_empty(home: Path) -> None:
+    deadline = time.monotonic() + 120
+    while list(home.iterdir()):
+        assert time.monotonic() < deadline, list(home.iterdir())
+        time.sleep(0.01)
+
+
+@pytest.mark.processes_measured
+def test_what_is_large_is_gone_at_once_and_emptied_by_a_process_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal, "_AT_ONCE", 10)
+    (tmp_path / "home").mkdir()
+    sandbox = _tree(tmp_path / "home" / "app")
+    remove_tree(sandbox, tmp_path / "home")
+    assert not sandbox.exists()
+    _wait_until_empty(tmp_path / "home")
+
+
+def test_what_a_killed_remover_left_is_cleared_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal, "_AT_ONCE", 10)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    remove_tree(_tree(tmp_path / "app"), tmp_path)
+    left = list(tmp_path.iterdir())
+    assert [path.name[:9] for path in left] == [".removed-"]
+    monkeypatch.setattr(removal, "_AT_ONCE", 1000)
+    remove_tree(_tree(tmp_path / "app", 1), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_no_process_can_be_started_all_is_removed_right_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal, "_AT_ONCE", 10)
+    monkeypatch.setattr(sys, "executable", "/there/is/no/such/program")
+    remove_tree(_tree(tmp_path / "app"), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_while_a_remover_is_at_work_others_remove_only_their_own(tmp_path: Path) -> None:
+    trash = _tree(tmp_path / ".removed-0123" / "abc")
+    with (tmp_path / ".remover").open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        remove_tree(_tree(tmp_path / "app"), tmp_path)
+        assert sorted(tmp_path.iterdir()) == [trash.parent, tmp_path / ".remover"]
+    clear_trash_alone(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_any_number_of_processes_may_empty_the_same(tmp_path: Path) -> None:
+    for number in range(3):
+        _tree(tmp_path / f".removed-{number}" / "abc", 400)
+    with ThreadPoolExecutor(4) as pool:
+        works = (clear_trash, clear_trash_alone, clear_trash, clear_trash_alone)
+        for done in [pool.submit(work, tmp_path) for work in works]:
+            done.result()
+    clear_trash(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_home_that_is_gone_stops_no_remover(tmp_path: Path) -> None:
+    clear_trash_alone(tmp_path / "gone")
+    clear_trash(tmp_path / "gone")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_trash_that_may_not_be_removed_stays_and_the_rest_goes(tmp_path: Path) -> None:
+    def check(home: Path) -> None:
+        _tree(home / ".removed-1" / "abc")
+        (home / ".removed-0").symlink_to(home / ".removed-1")  # of someone else: it is never entered
+        _tree(home / ".removed-2" / "abc")
+        clear_trash_alone(home)
+        assert [path.name for path in home.iterdir()] == [".removed-0"]
+
+    as_ordinary_user(tmp_path, check)
+
+
+def test_a_remover_that_is_killed_in_the_middle_leaves_trash_and_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trash = _tree(tmp_path / ".removed-0123" / "abc", 60).parent
+    child = os.fork()
+    if not child:  # pragma: no cover  it is killed, and measures nothing
+        unlink, left = os.unlink, iter(range(20))
+
+        def dying(*words: str, dir_fd: int) -> None:
+            if next(left, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+            unlink(*words, dir_fd=dir_fd)
+
+        monkeypatch.setattr(os, "unlink", dying)
+        clear_trash_alone(tmp_path)
+        os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+    assert sum(path.is_file() for path in trash.rglob("*")) == 40
+    remove_tree(_tree(tmp_path / "app", 1), tmp_path)
+    assert not trash.exists()
+    clear_trash(tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -101,9 +101,11 @@ def copies(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     read: list[Path] = []
     honest = DatabaseCopies.copy
 
-    def noting(self: DatabaseCopies, files: object, target: Path, *others: object) -> None:
+    def noting(
+        self: DatabaseCopies, files: object, target: Path, *others: object, at_work: bool = False
+    ) -> None:
         read.append(target)
-        honest(self, files, target, *others)  # pyright: ignore[reportArgumentType] - handed on as it came
+        honest(self, files, target, *others, at_work=at_work)  # pyright: ignore[reportArgumentType] - handed on as it came
 
     monkeypatch.setattr(DatabaseCopies, "copy", noting)
     return read

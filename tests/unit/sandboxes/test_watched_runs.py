@@ -73,8 +73,10 @@ def test_everything_is_scanned_only_after_a_link_or_where_none_is_noticed(
     looks: list[str] = []
     capture = PackedSnapshotStore.capture
 
-    def noted(store: PackedSnapshotStore, tree: WorkingTree, observer: Observer) -> Capture:
-        captured = capture(store, tree, observer)
+    def noted(
+        store: PackedSnapshotStore, tree: WorkingTree, observer: Observer, *, at_work: bool = False
+    ) -> Capture:
+        captured = capture(store, tree, observer, at_work=at_work)
         looks.append(store.last_look.reason)
         return captured
 

@@ -1,8 +1,10 @@
 """A new tree is what a restore would make, and what is copied from a known tree is what the snapshot holds."""
 
+import fcntl
 import mmap
 import os
 import resource
+import struct
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -256,6 +258,43 @@ def test_a_source_that_is_gone_is_done_without(tree: Path, tmp_path: Path, copie
     assert picture(tmp_path / "new") == before
     create(store, snapshot, tmp_path / "another", tmp_path / "never captured")
     assert picture(tmp_path / "another") == before
+
+
+def can_share(folder: Path) -> bool:
+    """Return whether files in a folder can share their contents."""
+    with (folder / "one").open("w+b") as one, (folder / "other").open("w+b") as other:
+        one.write(bytes(1 << 16))
+        one.flush()
+        try:
+            fcntl.ioctl(other, 0x40049409, one.fileno())  # FICLONE
+        except OSError:
+            return False
+        return True
+
+
+def is_shared(path: Path) -> bool:
+    """Return whether all extents of a file are those of another file too."""
+    head, extent = struct.Struct("=QQIIII"), struct.Struct("=QQQ2QI3I")
+    with path.open("rb") as file:
+        found = bytearray(head.pack(0, 1 << 40, 1, 0, 64, 0) + bytes(64 * extent.size))  # synced first
+        fcntl.ioctl(file, 0xC020660B, found)  # FS_IOC_FIEMAP
+    count = head.unpack_from(found)[3]
+    flags = [extent.unpack_from(found, head.size + number * extent.size)[5] for number in range(count)]
+    return bool(flags) and all(flag & 0x2000 for flag in flags)  # FIEMAP_EXTENT_SHARED
+
+
+def test_contents_are_shared_where_the_filesystem_can_and_written_where_it_cannot(
+    tree: Path, tmp_path: Path, copied: list[str]
+) -> None:
+    store = new_store(tmp_path / "store", ahead_ns=AHEAD_NS)
+    snapshot = take(store, tree)
+    create(store, snapshot, tmp_path / "new", tree)
+    assert "large" in copied
+    assert (tmp_path / "new" / "large").read_bytes() == (tree / "large").read_bytes()
+    if can_share(tmp_path):
+        assert is_shared(tmp_path / "new" / "large")
+        (tree / "large").write_bytes(b"of the user")
+        assert take(store, tmp_path / "new") == snapshot
 
 
 def test_a_deep_tree_is_made(tmp_path: Path, copied: list[str]) -> None:

@@ -162,12 +162,15 @@ def test_what_a_comparison_reads_is_not_taken_for_stored(tmp_path: Path, tree: P
     assert store.verify([second], quick=False, observer=Watcher()) == {}
 
 
-def test_after_packs_were_joined_one_process_looks_for_all_objects_and_no_other(
-    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("noted", [True, False])
+def test_after_packs_were_joined_one_process_looks_for_all_objects_unless_that_is_noted(
+    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch, *, noted: bool
 ) -> None:
     age(tree)
     take(new_store(tmp_path / "store"), tree)
     history(new_store(tmp_path / "store"), tree, ENOUGH_TO_JOIN + 1)  # joins them, and saves nothing
+    if not noted:
+        (tmp_path / "store" / "joined").write_text("one that is not there\nand what is not a note\n")
     looks: list[Folder] = []
 
     def counting(top: Folder, objects: Objects) -> bool:
@@ -176,9 +179,22 @@ def test_after_packs_were_joined_one_process_looks_for_all_objects_and_no_other(
 
     monkeypatch.setattr(cache, "forget_missing", counting)
     first = take(new_store(tmp_path / "store"), tree)
-    assert len(looks) == 1
+    assert len(looks) == (0 if noted else 1)
     assert take(new_store(tmp_path / "store"), tree) == first
-    assert len(looks) == 1
+    assert len(looks) == (0 if noted else 1)
+
+
+def test_notes_of_joined_packs_begin_again_when_they_are_many(
+    tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "_JOINED", 3)
+    store = new_store(tmp_path / "store")
+    history(store, tree, 2 * ENOUGH_TO_JOIN + 2)
+    notes = (tmp_path / "store" / "joined").read_text().splitlines()
+    assert len(notes) <= ENOUGH_TO_JOIN
+    assert {line.split()[1] for line in notes} <= {
+        path.name for path in (tmp_path / "store" / "packs").iterdir()
+    }
 
 
 def test_a_restore_of_a_few_files_in_a_large_tree_is_not_written_down(tmp_path: Path) -> None:
@@ -216,3 +232,18 @@ def test_folders_that_a_restore_made_are_known_afterwards(
     monkeypatch.setattr(capture, "make_object", counting)
     assert take(new_store(tmp_path / "store", ahead_ns=10**12), copy) == snapshot
     assert made == [""]  # the one around the tree, which has a single entry
+
+
+def test_what_is_counted_from_the_cache_is_what_is_there(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    for number in range(100):
+        (tree / f"{number % 9}").mkdir(parents=True, exist_ok=True)
+        (tree / f"{number % 9}" / f"{number}").write_text("x" * number)
+    (tree / "1" / "link").symlink_to("anywhere")
+    take(new_store(tmp_path / "store", ahead_ns=10**12), tree)
+    (tree / "2" / "2").write_text("longer by far")
+    (tree / "3" / "3").unlink()
+    known = new_store(tmp_path / "store", ahead_ns=10**12).survey(tree_at(tree), Watcher())
+    counted = new_store(tmp_path / "another", ahead_ns=10**12).survey(tree_at(tree), Watcher())
+    assert known == counted
+    assert (known.files, known.size_bytes) == (100, sum(range(100)) - 5 + 13)

@@ -70,9 +70,8 @@ def open_descriptors() -> int:
 
 def found_by_scan(tree: Path) -> dict[str, Any]:
     with Folders(tree) as folders:
-        scan = Scan(folders, NOTHING, time.time_ns() + LATER, Witness())
-        top = scan.run()
-    found: dict[str, Any] = {"size": scan.size_bytes}
+        top = Scan(folders, NOTHING, time.time_ns() + LATER, Witness()).run()
+    found: dict[str, Any] = {}
     for folder in top.walk():
         names, each = [], folder
         while each.parent is not None:

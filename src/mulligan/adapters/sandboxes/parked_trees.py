@@ -13,7 +13,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.removal import is_plainly_in, new_name, opened_parent, remove_tree, unlock
+from mulligan.adapters.sandboxes.removal import (
+    clear_trash,
+    is_plainly_in,
+    new_name,
+    opened_parent,
+    remove_tree,
+    unlock,
+)
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.resources.resource import Sandbox
@@ -89,11 +96,13 @@ class ParkedTrees(Struct, frozen=True, eq=False, kw_only=True):
         """Return them as the store knows them."""
         return [_tree_at(path) for path in self.all()]
 
-    def clear(self) -> bool:
-        """Remove all of them; return whether there were any."""
+    def clear(self, *, wait: bool) -> bool:
+        """Remove all of them; return whether there were any. With `wait` nothing is left to remove afterwards."""
         found = self.all()
         for parked in found:
             self._remove(parked)
+        if wait:
+            clear_trash(self.home)
         return bool(found)
 
     def _remove(self, parked: Path) -> None:

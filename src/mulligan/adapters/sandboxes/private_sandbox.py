@@ -172,6 +172,11 @@ class Private:
     def moved(self, real: Sandbox, one: Snapshot, other: Snapshot) -> tuple[str, ...]:
         return ()
 
+    def changed_where(
+        self, real: Sandbox, before: Snapshot, written: Snapshot, observer: Observer
+    ) -> tuple[str, ...]:
+        return ()
+
     def taken_back(
         self, real: Sandbox, present: Snapshot, written: Snapshot, before: Snapshot
     ) -> tuple[tuple[Root, ...], tuple[str, ...]]:

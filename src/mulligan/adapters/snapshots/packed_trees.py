@@ -16,6 +16,8 @@ from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference,
 from mulligan.errors import SystemFailed
 from mulligan.ports import Lease, Leases, PackStorage
 
+_REMEMBERED = 4  # differences: one operation asks for the same several times
+_SMALL = 5_000  # paths in a difference that is remembered
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -41,6 +43,8 @@ class PackedTrees:
         self._leases = leases
         self._objects = Objects(packs)
         self._folders = FolderReader(self._objects.read)
+        # By addresses and limits, the one that was asked for last at the end.
+        self._differences: dict[tuple[bytes, bytes, tuple[str, ...]], tuple[TreeDifference, ...]] = {}
 
     @contextmanager
     def hold(self) -> Generator[None]:
@@ -50,9 +54,17 @@ class PackedTrees:
             yield
 
     def difference(self, old: Root, new: Root, within: Sequence[str] = ()) -> tuple[TreeDifference, ...]:
-        with translated(self._work):
-            self._objects.refresh()
-            return differences(address_of(old), address_of(new), self._folders, within)
+        asked = (address_of(old), address_of(new), tuple(within))
+        found = self._differences.pop(asked, None)  # of trees that never change
+        if found is None:
+            with translated(self._work):
+                self._objects.refresh()
+                found = differences(*asked[:2], self._folders, within)
+        if len(found) <= _SMALL:
+            self._differences[asked] = found
+            if len(self._differences) > _REMEMBERED:
+                del self._differences[next(iter(self._differences))]
+        return found
 
     def read(self, content: StoredContent) -> bytes:
         with translated(self._work):

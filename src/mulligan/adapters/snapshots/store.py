@@ -15,7 +15,8 @@ from mulligan.adapters.snapshots.capture.file_contents import store_bytes
 from mulligan.adapters.snapshots.capture.full_capture import unheld_in
 from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
 from mulligan.adapters.snapshots.format.chunks import pieces
-from mulligan.adapters.snapshots.format.tree_format import EntryKind
+from mulligan.adapters.snapshots.format.signatures import measured
+from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, EntryKind
 from mulligan.adapters.snapshots.new_trees.tree_creation import Creation, Source
 from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
 from mulligan.adapters.snapshots.packs.live_objects import Marks
@@ -27,14 +28,13 @@ from mulligan.adapters.snapshots.packs.verification import Verification
 from mulligan.adapters.snapshots.restore.adoption import doubts_about
 from mulligan.adapters.snapshots.restore.asides import Asides
 from mulligan.adapters.snapshots.restore.collisions import refuse_collisions
-from mulligan.adapters.snapshots.restore.known_tree import KnownTree
+from mulligan.adapters.snapshots.restore.known_tree import KnownTree, changed_at
 from mulligan.adapters.snapshots.restore.real_tree import holds
 from mulligan.adapters.snapshots.restore.replacement import replace_files
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, SparedRecords, compare_trees
 from mulligan.adapters.snapshots.restore.restorer import Restoring
 from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusions_of, left_out_in
 from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
-from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.memory_maps import Moments
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
@@ -128,16 +128,14 @@ class PackedSnapshotStore(PackedTrees):
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         with translated(tree.path), Folders(tree.path) as folders:
-            scans: list[Scan] = []
-
-            def attempt() -> Folder:
-                scans.append(Scan(folders, exclusions_of(tree), self._now_ns(), Witness()))
-                return scans[-1].run()
-
-            top = until_steady(attempt)
-            files = sum(folder.held - len(folder.children) for folder in top.walk())
+            self._objects.refresh()
+            known = self._cache.recall(tree.cache_key, self._objects).top
+            exclusions = exclusions_of(tree)
+            top = until_steady(lambda: Scan(folders, exclusions, self._now_ns(), Witness(), known).run())
+            counts = [measured(signatures) for signatures in top.all_signatures()]
+        files = sum(count for count, _ in counts)
         observer.progress("files counted", files, files)
-        return Survey(files=files, size_bytes=scans[-1].size_bytes)
+        return Survey(files=files, size_bytes=sum(size for _, size in counts))
 
     def matched(self, tree: WorkingTree) -> tuple[str, ...]:
         exclusions = exclusions_of(tree)
@@ -251,9 +249,34 @@ class PackedSnapshotStore(PackedTrees):
         with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
             looking = self._looking(tree, HashingSink(), observer)
             spared = kept.records_of if kept is not None and spare else None
+            if known is not None and kept is not None and spare:
+                self._look_where_they_differ(looking, kept, known, snapshot)
             difference = self._difference(looking, snapshot, tree, spared)
             self._carry_out(tree, difference, kept, observer)
         return difference.changes()
+
+    def changed_where(self, tree: WorkingTree, known: Snapshot, target: Snapshot) -> tuple[str, ...]:
+        kept = KnownTree(known, self._objects.read)
+        with translated(tree.path), self._all_or_forgotten(tree):
+            looking = self._looking(tree, HashingSink(), Unobserved())
+            paths = self._look_where_they_differ(looking, kept, known, target)
+            top = looking.run(self._now_ns)
+            looking.stored_nothing()
+            self.last_look = looking.look
+            changed = changed_at(paths, top, kept)
+            if changed:
+                self._cache.let_go(tree.cache_key)  # what was read of them is not stored
+            return tuple(changed)
+
+    def _look_where_they_differ(
+        self, looking: Looking, kept: KnownTree, known: Snapshot, target: Snapshot
+    ) -> Sequence[str]:
+        """Have a tree that was captured as `known` just now looked at only where the target differs from it."""
+        found = self.difference(known.roots[0], target.roots[0])
+        paths = [each.path for each in found if each.path != ROOT_NAME]
+        if kept.is_all_of(looking.known):
+            looking.named = paths
+        return paths
 
     def create(
         self, snapshot: Snapshot, tree: WorkingTree, observer: Observer, like: WorkingTree | None
@@ -403,7 +426,9 @@ class PackedSnapshotStore(PackedTrees):
         with self._leases.exclusive_if_free(Lease.UPKEEP) as free:
             if free:
                 with suppress(OSError):  # the capture is valid without it, and the next one tries again
-                    join_small_packs(self._objects)
+                    joined = join_small_packs(self._objects)
+                    if joined.pack is not None:
+                        self._cache.note_joined(joined.pack.name, [pack.name for pack in joined.sources])
 
     def _watch_of(self, tree: WorkingTree) -> Watch | None:
         watch = self._watches.get(tree.cache_key)
@@ -437,14 +462,14 @@ class PackedSnapshotStore(PackedTrees):
 
     @contextmanager
     def _all_or_forgotten(self, tree: WorkingTree) -> Generator[None]:
-        """Under a watch the known tree is changed in place: one that was cut off may name what is not stored."""
+        """Drop the known tree, which may be changed in place: one that was cut off may name what is not stored."""
         watch = self._watch_of(tree)
         try:
             yield
         except BaseException:
             if watch is not None:
                 watch.lost(CUT_OFF)
-                self._cache.let_go(tree.cache_key)
+            self._cache.let_go(tree.cache_key)
             raise
 
 

@@ -48,7 +48,6 @@ from mulligan.ports import Clock, Observer, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
 
 _READY = ((Phase.EXECUTE, State.COMPLETE), (Phase.APPLY, State.CONSTRAINED))
-_LOOKS = 3  # for files that do not hold still, before an apply writes
 _SIDES = Labels(ours="others", theirs="the plan")
 
 
@@ -114,10 +113,9 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
             intent = self.real_changes.begin(run, work, turn)
             again = Advice("nothing is applied; try again with ", NextStep("apply", plan=plan_id))
             ended: Sequence[Sandbox] = ()
-            # Watched because the resources are read three times: for the checkpoint, before the write, in the restore.
-            with self.manager.watch(run.over(reals)), self.real_changes.all_or_none(run, intent, again):
+            with self.real_changes.all_or_none(run, intent, again):
                 with run.showing_later(), self.store.hold():
-                    prepared = self._around_moving(run, self._prepare(run, reals, wishes), reals, wishes)
+                    prepared = self._prepare(run, reals, wishes)
                     if not prepared.conflicts:
                         self.real_changes.ready(run, prepared.changes)
                 if prepared.conflicts and turn.is_undo_or_redo:
@@ -198,21 +196,6 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
         ours = {name: group.snapshot_of(name) for name in by_name}
         return self.preparing.prepare(run, self._wanted(run, reals, ours, wishes), group.group_id)
 
-    def _around_moving(
-        self, run: Run, prepared: Prepared, reals: Sequence[Sandbox], wishes: ApplyWishes
-    ) -> Prepared:
-        """Leave out files that do not hold still and that the plan leaves alone: a log, a database in use."""
-        for _ in range(_LOOKS):
-            moving = {} if prepared.conflicts else self.real_changes.moving(run, prepared.changes)
-            if not moving:
-                break
-            reals = [replace(r, excluded=(*r.excluded, *moving.get(r.resource, ()))) for r in reals]
-            ours = {real.resource: self._present(run, real, ()) for real in reals}
-            wanted = self._wanted(run, reals, ours, wishes)
-            prepared = self.preparing.prepare(run, wanted, prepared.changes[0].group_id)
-            prepared = replace(prepared, changes=tuple(_with_moving(run, c) for c in prepared.changes))
-        return prepared
-
     def _wanted(
         self, run: Run, reals: Sequence[Sandbox], ours: dict[str, Snapshot], wishes: ApplyWishes
     ) -> list[Wanted]:
@@ -269,12 +252,6 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
 def copies(sandboxes: Sequence[Sandbox]) -> list[Sandbox]:
     """Return the sandboxes that are copies: work in place leaves nothing to merge."""
     return [sandbox for sandbox in sandboxes if sandbox.strategy is not Strategy.IN_PLACE]
-
-
-def _with_moving(run: Run, change: RealChange) -> RealChange:
-    """Return the change with the paths that it leaves alone although they belong to the sandbox."""
-    (own,) = (s.excluded for s in run.sandboxes if s.resource == change.real.resource)
-    return replace(change, moving=tuple(path for path in change.real.excluded if path not in own))
 
 
 def logged(prepared: Prepared) -> JsonObject:

@@ -25,11 +25,10 @@ from mulligan.domain.history.timeline_entry import NEW_ACT, DeedKind, DeedStatus
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.intent import ApplyWork, Intent, IntentKind, RestoreWork, UnapplyWork, UndoWork
 from mulligan.domain.plans.plan import Phase, State
-from mulligan.domain.resources.resource import MergeUnit, database_files
+from mulligan.domain.resources.resource import MergeUnit
 from mulligan.domain.text.ids import IntentId, PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.trees.real_change import RealChange, Snapshots
-from mulligan.domain.trees.tree_difference import path_and_around
 from mulligan.errors import (
     Advice,
     ChangedMeanwhile,
@@ -122,31 +121,20 @@ class RealChangeService(Struct, kw_only=True, frozen=True, eq=False):
             for change in changes:
                 commit.db.real_changes.add(change)
 
-    def moving(self, run: Run, changes: Sequence[RealChange]) -> dict[str, tuple[str, ...]]:
-        """Return the files of each real resource that others wrote since its capture, and that the change leaves alone.
-
-        A log, or a database in use, need not hold still while other files are changed.
-        """
-        found: dict[str, tuple[str, ...]] = {}
-        for change in changes:
-            if change.real.type.traits.is_folder:
-                present = self.kinds.of(change.real).capture(change.real, run.observer)
-                wanted = self.store.difference(change.before.roots[0], change.written.roots[0])
-                touched = {difference.path for difference in wanted}
-                moved = self.store.difference(change.before.roots[0], present.snapshot.roots[0])
-                paths = {*present.busy, *(d.path for d in moved if d.of_files)}
-                alone = [path for path in paths if touched.isdisjoint(path_and_around(path))]
-                # The journal of a database comes and goes with every write.
-                files = {file for path in alone for file in database_files(path)}
-                found[change.real.resource] = tuple(sorted(files - touched))
-        return {resource: paths for resource, paths in found.items() if paths}
-
     def carry_out(self, run: Run, intent: Intent, changes: Sequence[RealChange]) -> Changes:
-        """Write the recorded contents. If someone changed a resource since its capture, drop the intent untouched."""
+        """Write the recorded contents, where they differ from what was there.
+
+        Others may write other files of a folder all the time: a log, a database in use. What is about to be replaced
+        is compared before the first change, which drops the intent untouched, and again right then.
+        """
         with self.store.hold():
-            others = [path for change in changes for path in self._changed(run, change)]
+            others = [
+                path
+                for c in changes
+                for path in self.kinds.of(c.real).changed_where(c.real, c.before, c.written, run.observer)
+            ]
         self._refuse_changed(run, intent, others)
-        return self.write(run, changes, spare=False)
+        return self.write(run, changes)
 
     def _needed_for_way_back(self, changes: Sequence[RealChange]) -> dict[Path, int]:
         """Return the bytes that `take_back` writes at each path: a disk that is full must have room for them."""
@@ -161,12 +149,12 @@ class RealChangeService(Struct, kw_only=True, frozen=True, eq=False):
             needed[Path(change.real.path)] = _NOTES + copies * size
         return needed
 
-    def write(self, run: Run, changes: Sequence[RealChange], *, spare: bool) -> Changes:
-        """Write the recorded contents; with `spare` only where they differ from what was there."""
+    def write(self, run: Run, changes: Sequence[RealChange]) -> Changes:
+        """Write the recorded contents where they differ from what was there."""
         written = Snapshots({change.real.resource: change.written for change in changes})
         before = Snapshots({change.real.resource: change.before for change in changes})
         with self.store.reserve(self._needed_for_way_back(changes)):
-            return self.manager.restore(run.over(c.real for c in changes), written, before, spare=spare)
+            return self.manager.restore(run.over(c.real for c in changes), written, before, spare=True)
 
     def put_back(self, run: Run, changes: Sequence[RealChange]) -> None:
         """Put real resources back to what they were, and forget the change, so that another can be recorded."""
@@ -233,13 +221,6 @@ class RealChangeService(Struct, kw_only=True, frozen=True, eq=False):
         files = self.store.difference(change.before.roots[0], present.roots[0], paths)
         # A folder around a path, or one that only holds more or less, is as it was.
         return [posixpath.join(_folder_of(change), d.path) for d in files if d.of_files]
-
-    def _changed(self, run: Run, change: RealChange) -> list[str]:
-        kind = self.kinds.of(change.real)
-        present = kind.capture(change.real, run.observer).snapshot
-        files = self.store.difference(change.before.roots[0], present.roots[0])
-        moved = kind.moved(change.real, change.before, present)
-        return [*(posixpath.join(_folder_of(change), d.path) for d in files), *moved]
 
     def _drop(self, run: Run, intent: Intent, *told: str) -> None:
         now = self.clock.now()

@@ -103,7 +103,7 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
         orphans = self._remove_unnamed(plans, dry_run=dry_run)  # folder -> bytes
         orphans |= {folder: self.folders.size_of(folder) for folder in self.parked.all()}
         if not dry_run:
-            self.parked.clear()
+            self.parked.clear(wait=True)
         scratch = self._remove(self.scratch, self.scratch.list, dry_run=dry_run)
         sandboxes = self._sandboxes_but(plans)
         if not dry_run:
@@ -185,7 +185,7 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
         """Free the bytes that no row refers to any longer; if `thorough`, leave none of them in any pack."""
         self._refuse_foreign_database()
         if thorough:
-            self.parked.clear()  # they hold files of any plan
+            self.parked.clear(wait=True)  # they hold files of any plan
         return self.store.sweep(self._settled_live, dry_run=False, observer=observer, thorough=thorough)
 
     def live(self) -> Collection[Snapshot]:
@@ -194,7 +194,7 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
 
     def remove_all_of(self, plan_ids: Sequence[PlanId]) -> None:
         """Remove all folders of plans that are about to be forgotten, which the caller holds, and all parked trees."""
-        self.parked.clear()
+        self.parked.clear(wait=False)
         for folders in (self.folders, self.repositories, self.scratch):
             for plan_id in plan_ids:
                 folders.remove_all(plan_id)
@@ -253,8 +253,6 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
         with self.database.reading() as db:
             known = {plan.plan_id for plan in db.plans.list(None)}
         removed = {folder: folders.size_of(folder) for folder in folders.trash()}
-        if removed and not dry_run:
-            folders.clear_trash()
         for plan_id in [each for each in folders.plans() if each in known and unused(each)]:
             try:
                 with self.locks.hold(plan_id):
@@ -266,6 +264,8 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
                             folders.remove(folder)
             except PlanBusy:
                 continue  # its process may be about to record or use them
+        if removed and not dry_run:
+            folders.clear_trash()  # what takes long is waited for: it is reported as freed
         return removed
 
     def _remove_unnamed(self, over: Collection[PlanId], *, dry_run: bool) -> dict[Path, int]:

@@ -101,7 +101,7 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
         try:
             self.homes.refuse_full(settings.disk_limit)
         except DiskLimitExceeded:
-            if not self.parked.clear():
+            if not self.parked.clear(wait=True):
                 raise
             self.homes.refuse_full(settings.disk_limit)
 

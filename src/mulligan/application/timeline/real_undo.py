@@ -181,7 +181,7 @@ class RealUndoService(Struct, kw_only=True, frozen=True, eq=False):
                 _refuse_conflicts(run, turn, merges)
                 self.real_changes.ready(run, [merge.change for merge in merges])
             try:
-                self.real_changes.write(run, [merge.change for merge in merges], spare=True)
+                self.real_changes.write(run, [merge.change for merge in merges])
             except (ChangedMeanwhile, FileInUse) as exc:
                 self.real_changes.put_back(run, [merge.change for merge in merges])
                 busy = _named(exc, merges)

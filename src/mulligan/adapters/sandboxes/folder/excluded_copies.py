@@ -110,7 +110,7 @@ class _Copying:
             self._old.fd(folder)
             with self._opened_up(folder):
                 for name in names:
-                    self.has_trash |= move_away(name, self._new.fd(folder), self._home)
+                    self.has_trash |= move_away(name, self._new.fd(folder), self._home) is not None
                     self._copy(folder, name)
 
     def _copy(self, folder: _Folder, name: str) -> None:

@@ -81,6 +81,17 @@ class InPlaceFolders(DirectorySandboxes):
         found = (self._store.difference(present.roots[0], state.roots[0]) for state in (target, before))
         return tuple(f"{sandbox.path}/{path}" for path in changed_by_others(*found))
 
+    def changed_where(
+        self,
+        real: Sandbox,
+        before: Snapshot,
+        written: Snapshot,
+        observer: Observer,
+    ) -> tuple[str, ...]:
+        tree = self._tree(real)
+        files = (Snapshot(each.roots[:1]) for each in (before, written))
+        return tuple(f"{real.path}/{path}" for path in self._store.changed_where(tree, *files))
+
     def park(self, sandbox: Sandbox) -> None:
         self.remove(sandbox)
 

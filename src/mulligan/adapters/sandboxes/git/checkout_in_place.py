@@ -15,7 +15,7 @@ from mulligan.adapters.sandboxes.folder.folder_copy import real_tree, with_ignor
 from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.git.apply.checkout_apply import Applying, refuse_included
 from mulligan.adapters.sandboxes.git.apply.not_carried import left_behind
-from mulligan.adapters.sandboxes.git.apply.readiness import refuse_unready
+from mulligan.adapters.sandboxes.git.apply.readiness import People, refuse_unready
 from mulligan.adapters.sandboxes.git.apply.withdrawal import parent_to_return_to
 from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import Commits
 from mulligan.adapters.sandboxes.git.checkpoints.publication import Publishing
@@ -28,6 +28,7 @@ from mulligan.adapters.sandboxes.git.position.position import (
     FILES_ALONE,
     STAGED,
     Position,
+    Unstaged,
     commits_in,
     move_in_words,
     move_on,
@@ -43,7 +44,6 @@ from mulligan.adapters.sandboxes.git.repository.user_repository import (
     Repository,
     Unsuited,
     branch_named,
-    open_repository,
 )
 from mulligan.adapters.sandboxes.private_sandbox import work_folder
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
@@ -74,6 +74,8 @@ class InPlaceCheckouts(InPlaceFolders):
         super().__init__(context.place)
         self._context = context
         self._git = context.git
+        self._unstaged: set[Unstaged] = set()
+        self._people: People = {}
 
     def check(self, resource: Resource, location: Path) -> None:
         super().check(resource, location)
@@ -166,7 +168,7 @@ class InPlaceCheckouts(InPlaceFolders):
         self, sandbox: Sandbox, snapshots: Iterable[Snapshot]
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         asked = [snapshot for snapshot in snapshots if len(snapshot.roots) > 1]
-        found = open_repository(self._git, Path(sandbox.path))
+        found = self._context.found(Path(sandbox.path))
         if isinstance(found, Unsuited):
             return dict.fromkeys(asked, (Damage(sandbox.path, found.reason),))
         return commits_lacking(self._git, self._store, found, asked)
@@ -180,7 +182,7 @@ class InPlaceCheckouts(InPlaceFolders):
         """Pin the commits that positions name, where the repository of checkpoints knows the checkout."""
         if not Path(sandbox.path).is_dir():
             return  # the project came without its checkout
-        found, bare = open_repository(self._git, Path(sandbox.path)), self._context.bare_of(sandbox)
+        found, bare = self._context.found(Path(sandbox.path)), self._context.bare_of(sandbox)
         if isinstance(found, Unsuited) or str(found.git_dir) not in bare.known_lenders():
             return
         names: set[str] = set()
@@ -271,7 +273,7 @@ class InPlaceCheckouts(InPlaceFolders):
             raise ChangedMeanwhile(plan_id=sandbox.plan_id, paths=", ".join(_in_git(sandbox, moved)))
 
     def refuse_apply(self, real: Sandbox, *, commit: bool) -> None:
-        refuse_unready(self._git, self._repository_of(real), commit=commit)
+        refuse_unready(self._git, self._repository_of(real), self._people, commit=commit)
 
     def compose(self, order: ApplyOrder) -> Composed:
         """The merged files and, on top of the commit that is checked out, one that holds what the plan changed.
@@ -290,7 +292,7 @@ class InPlaceCheckouts(InPlaceFolders):
             position = work_folder(shop, "position")
             self._store.restore(Snapshot(order.ours.roots[1:]), position, Unobserved())
             _, head = standing_in(position.path)
-            applying = Applying(self._git, repository, self._store, order, shop)
+            applying = Applying(self._git, repository, self._store, order, shop, self._people)
             applied = applying.carry_out(head, position.path / "index", order.message)
             roots = order.ours.roots[1:]
             if applied.commit is not None or applied.staged:
@@ -342,7 +344,7 @@ class InPlaceCheckouts(InPlaceFolders):
         """Return the current position as a folder that the store can capture."""
         with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
             tree = work_folder(shop, "position")
-            position = Position(self._git, self._repository_of(sandbox), sandbox.plan_id)
+            position = Position(self._git, self._repository_of(sandbox), sandbox.plan_id, self._unstaged)
             position.write_down(tree.path)
             try:
                 yield tree, position
@@ -361,7 +363,7 @@ class InPlaceCheckouts(InPlaceFolders):
 
     def _repository_of(self, sandbox: Sandbox) -> Repository:
         """The user's repository. What a plan does to it is the plan's: there is no way back for one that is gone."""
-        found = open_repository(self._git, Path(sandbox.path))
+        found = self._context.found(Path(sandbox.path))
         if isinstance(found, Unsuited) and found.lost:
             head = f"; where HEAD alone is damaged, write `ref: refs/heads/{sandbox.branch}` into it"
             raise ResourceUnsuitable(
@@ -374,7 +376,9 @@ class InPlaceCheckouts(InPlaceFolders):
                     FILES_ALONE,
                 ),
             )
-        return self._context.opened(sandbox.resource, Path(sandbox.path))
+        if isinstance(found, Unsuited):
+            return self._context.opened(sandbox.resource, Path(sandbox.path))
+        return found
 
 
 def _rules(repository: Repository) -> Path:

@@ -2,14 +2,19 @@
 
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from mulligan.adapters.sandboxes.git.creation.missing_filters import missing_filter
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.places.moved_places import Moves
 from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
 from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
-from mulligan.adapters.sandboxes.git.repository.user_repository import Repository, Unsuited, open_repository
+from mulligan.adapters.sandboxes.git.repository.user_repository import (
+    KnownRepository,
+    Repository,
+    Unsuited,
+    open_repository,
+)
 from mulligan.adapters.sandboxes.private_sandbox import Workplace
 from mulligan.domain.resources.resource import Sandbox
 from mulligan.errors import ResourceUnsuitable
@@ -22,13 +27,18 @@ class GitContext(Struct, frozen=True, eq=False):
     git: Git
     repositories: CheckpointRepositories
     moves: Moves = ()  # former and present places of the project and its home
+    known: dict[Path, KnownRepository] = field(default_factory=dict[Path, KnownRepository])  # by their top
 
     def bare_of(self, sandbox: Sandbox) -> BareRepository:
         return self.repositories.of(sandbox.plan_id, sandbox.resource)
 
+    def found(self, top: Path) -> Repository | Unsuited:
+        """Return the user's repository, or why no plan can work on it."""
+        return open_repository(self.git, top, self.known)
+
     def opened(self, resource: str, location: Path) -> Repository:
         """Open the user's repository; refuse one that no plan can work on."""
-        found = open_repository(self.git, location.resolve())
+        found = self.found(location.resolve())
         if isinstance(found, Unsuited):
             raise _unsuitable(resource, location, found)
         return found

@@ -72,6 +72,13 @@ class InPlaceDatabases(SqliteSandboxes):
         """The database itself may be missing; whether the folder around it is there is that resource's matter."""
         return True
 
+    def changed_where(
+        self, real: Sandbox, before: Snapshot, written: Snapshot, observer: Observer
+    ) -> tuple[str, ...]:
+        (present,) = self.capture(real, observer).snapshot.roots
+        folder = Path(real.path).parent
+        return tuple(str(folder / each.path) for each in self._store.difference(before.roots[0], present))
+
     def changed_by_others(
         self, sandbox: Sandbox, target: Snapshot, before: Snapshot, observer: Observer
     ) -> tuple[str, ...]:

@@ -28,6 +28,8 @@ _MAGIC = b"mulligan stat cache 5\n"
 # Fewer files than this are read again by the next process faster than all is written down.
 _WORTH_SAVING_FILES = 64
 _WORTH_SAVING_BYTES = 4 << 20
+_LINEAGE = "joined"  # packs that are gone, each with the one that holds what it held
+_JOINED = 10_000  # of those: then it begins again
 _SAVING_COSTS = 32  # reading one file again takes as long as writing down what is known of so many
 
 
@@ -64,7 +66,8 @@ class StatCache:
             return Recalled(top=None, forgotten=False)
         packs, forgotten = objects.pack_names(), False
         if not known.packs <= packs:  # packs are joined and swept: what they held may be elsewhere, or gone
-            forgotten = forget_missing(known.top, objects)
+            if not self._are_joined(known.packs - packs, packs):
+                forgotten = forget_missing(known.top, objects)
             known = Remembered(known.top, packs)
             if key not in self._trees:  # saved again, so that the next process need not check again
                 self._unsaved[key] = (known.top.files, 0)
@@ -81,6 +84,37 @@ class StatCache:
         self._unsaved[key] = (files, size)
         if files >= top.files // _SAVING_COSTS:  # a few changes to a large tree wait until there are more
             self.flush(key)
+
+    def note_joined(self, pack: str, sources: Iterable[str]) -> None:
+        """Note that a pack holds all that was in others, which are gone: nothing known of trees is in doubt."""
+        noted = self._joined()
+        if len(noted) > _JOINED:
+            noted = {}
+        noted |= dict.fromkeys(sources, pack)
+        make_private_folder(self._folder.parent)
+        with self._rooms.room() as room:
+            (room / _LINEAGE).write_text("".join(f"{old} {new}\n" for old, new in noted.items()))
+            with act("cache.name"):
+                (room / _LINEAGE).replace(self._folder.with_name(_LINEAGE))
+
+    def _joined(self) -> dict[str, str]:
+        try:
+            lines = self._folder.with_name(_LINEAGE).read_text().splitlines()
+        except (OSError, UnicodeError):
+            return {}
+        return {old: new for old, _, new in (line.partition(" ") for line in lines)}
+
+    def _are_joined(self, missing: Iterable[str], packs: frozenset[str]) -> bool:
+        """Return whether all that missing packs held is in packs that are there."""
+        joined = self._joined()
+        for name in missing:
+            seen = set[str]()
+            while name not in packs:
+                if name in seen or name not in joined:
+                    return False
+                seen.add(name)
+                name = joined[name]  # noqa: PLW2901 - it goes by that name now
+        return True
 
     def hold(self, key: str, top: Folder, packs: frozenset[str]) -> None:
         """Keep in memory what was learned by a look that stored nothing."""

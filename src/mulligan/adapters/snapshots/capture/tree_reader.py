@@ -1,6 +1,6 @@
-"""Looking at a tree: through its watch where that can be relied on, else by scanning all of it."""
+"""Looking at a tree: through its watch where that can be relied on, at named paths alone, or by scanning all of it."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -13,10 +13,11 @@ from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.memory_maps import Maps, Moments
 from mulligan.adapters.snapshots.scan.scan import Witness
-from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, Look, Watch
+from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, Look, Watch, watch_naming
 from mulligan.ports import WorkingTree
 
 UNWATCHED = "nothing watches this tree"
+NAMED = "only the paths that are about to change were looked at"
 
 
 class Looking(Struct, eq=False):
@@ -29,6 +30,8 @@ class Looking(Struct, eq=False):
     records: Records
     moments: Moments  # which know what other processes have mapped
     inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
+    # The paths to look at in a tree that is not watched, where all else counts as known; None: all of it.
+    named: Sequence[str] | None = None
     look: Look = Look(watched=False, reason=UNWATCHED)
     touched: Collection[Folder] = ()  # folders whose objects were made
 
@@ -36,7 +39,7 @@ class Looking(Struct, eq=False):
         """Read the tree; return the topmost folder, whose one entry is the tree itself."""
         watch = self.watch
         if watch is None:
-            return self._scanned(Witness(), now_ns)[0]
+            return self._at_names(now_ns) or self._scanned(Witness(), now_ns)[0]
         at_work = watch.others_at_work or self.records.at_work
         maps = self.moments.maps() if at_work else Maps(frozenset(), frozenset())
         self._suspect_mapped(watch, maps, self.known)
@@ -58,6 +61,21 @@ class Looking(Struct, eq=False):
         """Have all that was read read again when it is captured."""
         if self.watch is not None:
             self.watch.not_stored(self.records.made, self.touched)
+
+    def _at_names(self, now_ns: Callable[[], int]) -> Folder | None:
+        """Read the named paths; None where only a scan can find out."""
+        if self.known is None or self.named is None:
+            return None
+        refreshing = Refreshing(
+            self.tree, self.known, watch_naming(self.tree, self.known, self.named), self.records
+        )
+        try:
+            top = refreshing.run(now_ns)
+        except Doubt:
+            return None
+        self.inside, self.touched = refreshing.inside, refreshing.touched
+        self.look = Look(watched=False, reason=NAMED)
+        return top
 
     def _through(self, watch: Watch, now_ns: Callable[[], int]) -> Folder:
         if self.known is not None and self.known is watch.top and not watch.reason:

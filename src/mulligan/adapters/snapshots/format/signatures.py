@@ -1,6 +1,7 @@
 """Signatures: the stat of a name, packed, so that a changed file shows by comparing a few bytes."""
 
 import os
+import stat
 import struct
 from collections.abc import Iterator
 from operator import attrgetter
@@ -15,6 +16,7 @@ _SECOND_NS = 1_000_000_000
 _LAYOUT = struct.Struct("<IIQqqqQ")  # _walk.c packs the same
 _MASKS = (0xFFFFFFFF, 0xFFFFFFFF, (1 << 64) - 1, (1 << 63) - 1, (1 << 63) - 1, (1 << 63) - 1, (1 << 64) - 1)
 _FACTS = struct.Struct("<I12xqq16x")
+_SIZE = struct.Struct("<I12xq24x")
 _INODE = struct.Struct("<8xQ32x")
 SIGNATURE_LENGTH = _LAYOUT.size
 
@@ -62,6 +64,16 @@ def matches(signature: bytes, st_mode: int, size: int | None, mtime_ns: int) -> 
     """Return whether a signature has this kind and mode, size (None: any) and mtime."""
     found_mode, _, _, found_size, found_mtime, _, _ = _LAYOUT.unpack(signature)
     return found_mode == st_mode and size in (None, found_size) and found_mtime == mtime_ns
+
+
+def measured(signatures: bytes) -> tuple[int, int]:
+    """Return how many signatures are not of folders, and how many bytes the files among them hold."""
+    count = size = 0
+    for mode, length in _SIZE.iter_unpack(signatures):
+        kind = mode & 0o170000
+        count += kind != stat.S_IFDIR
+        size += length if kind == stat.S_IFREG else 0
+    return count, size
 
 
 def is_alike(listing: "Listing", other: "Listing | None") -> bool:

@@ -2,12 +2,13 @@
 
    A file is copied only where it is what is known of it: its signature is the same before its bytes are read and
    afterwards. Anything else is left to Python, which writes it from the store, so that every rule about it is in one
-   place. Contents are shared with the original where the filesystem can do that (FICLONE), and read and written where
-   it cannot.
+   place. Contents are shared with the original where the filesystem can do that (FICLONE). Where it cannot, the system
+   copies large files on its own (copy_file_range), and small ones are read and written.
 
    Folders are reached one name at a time and never through a symlink. Several threads copy without the GIL, each
    folder by one of them: two that make names in one folder wait for each other. */
 
+#define _GNU_SOURCE /* copy_file_range */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -31,6 +32,8 @@
 #define NEW_FILE (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 #define MOST_THREADS 16
 #define BUFFER (256 * 1024)
+#define LARGE (32 * 1024) /* bytes: smaller files are read and written as fast */
+#define HUGE_FILE (64 * 1024 * 1024) /* bytes: larger ones are left to Python, which can be interrupted */
 #define SIGNATURE 48 /* bytes, as signatures.py packs them */
 #define SECOND_NS 1000000000LL
 #define FARTHEST_SECOND 9223372035LL /* some time in the year 2262: later ones do not fit */
@@ -172,10 +175,36 @@ static int share(Copy *copy, int source, int target)
     return 0;
 }
 
+/* Let the system copy a large file on its own; returns how far it came, negative: -errno of writing. */
+static int64_t copy_inside(int source, int target, uint64_t size)
+{
+    uint64_t done = 0;
+#ifdef __linux__
+    while (size >= LARGE && done < size) {
+        ssize_t copied = copy_file_range(source, NULL, target, NULL, (size_t)(size - done), 0);
+        if (copied < 0 && errno == EINTR)
+            continue;
+        if (copied < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO))
+            return -errno;
+        if (copied <= 0)
+            break; /* between these two it cannot: the rest is read and written */
+        done += (uint64_t)copied;
+    }
+#else
+    (void)source, (void)target, (void)size;
+#endif
+    return (int64_t)done;
+}
+
 /* Read a file and write what was read; 1: done, 0: it is not as long as is known, negative: -errno of writing. */
 static int copy_bytes(int source, int target, uint64_t size, char *buffer)
 {
-    for (uint64_t done = 0; done < size;) {
+    if (size > HUGE_FILE)
+        return 0;
+    int64_t inside = copy_inside(source, target, size);
+    if (inside < 0)
+        return (int)inside;
+    for (uint64_t done = (uint64_t)inside; done < size;) {
         ssize_t found = read(source, buffer, BUFFER);
         if (found < 0 && errno == EINTR)
             continue;

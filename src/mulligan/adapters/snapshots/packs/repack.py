@@ -79,9 +79,11 @@ def packs_to_join(packs: Sequence[Pack], *, at_least: int) -> list[Pack]:
     return ordered[:split] if split >= at_least else []
 
 
-def join_small_packs(objects: Objects) -> None:
+def join_small_packs(objects: Objects) -> Copied:
     """Keep the store quick to open, however many captures there are. Nothing is lost, live or not."""
     joined = packs_to_join(objects.packs(), at_least=ENOUGH_TO_JOIN)
-    if joined:
-        copied = copy_objects(objects, [(pack, pack.ids) for pack in joined])
-        objects.remove(copied.sources)
+    if not joined:
+        return Copied(None, [])
+    copied = copy_objects(objects, [(pack, pack.ids) for pack in joined])
+    objects.remove(copied.sources)
+    return copied

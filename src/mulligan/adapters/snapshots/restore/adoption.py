@@ -8,7 +8,7 @@ elsewhere. It is written again. What cannot be set right by writing files again 
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -69,13 +69,4 @@ def _is_guarded(top: Folder) -> bool:
 def _is_in_use(tree: Path, top: Folder) -> bool:
     """Return whether a process has a file of the tree open for writing, or mapped so."""
     written = inodes_open_for_writing(tree.stat().st_dev) | shared_writable_maps().inodes
-    return any(not written.isdisjoint(inodes_in(each)) for each in _signatures(top))
-
-
-def _signatures(top: Folder) -> Iterator[bytes]:
-    """Yield the signatures of all names; of a folder that is as it was known, with those of all below."""
-    for folder in top.walk_unsealed():
-        if folder.shelf is None:
-            yield folder.listing.signatures
-        else:
-            yield from folder.shelf[0].signatures(folder.shelf[1])
+    return any(not written.isdisjoint(inodes_in(each)) for each in top.all_signatures())

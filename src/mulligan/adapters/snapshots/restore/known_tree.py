@@ -1,8 +1,9 @@
 """The expected entries at the names that a restore is about to touch: anything else is the work of others."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from mulligan.adapters.snapshots.format.tree_format import (
+    ROOT_NAME,
     Entry,
     EntryKind,
     address_of,
@@ -26,6 +27,7 @@ class KnownTree:
         self._read = read
         self._root = address_of(snapshot.roots[0])
         self._records: dict[int, tuple[Place, dict[str, bytes]]] = {}
+        self._opened: dict[bytes, dict[str, bytes]] = {}  # by address
 
     def is_all_of(self, top: Folder | None) -> bool:
         """Return whether a scanned tree is this one, times included; nothing has to be read for that."""
@@ -39,6 +41,19 @@ class KnownTree:
             found = self._records[id(place)] = (place, self._load(place))
         return found[1]
 
+    def record_at(self, path: str) -> bytes | None:
+        """Return the record of a path of the tree; None if it has none."""
+        records = split_root(self._root, self._read(self._root))
+        record: bytes | None = records.get(ROOT_NAME)
+        for name in path.split("/") if path != ROOT_NAME else ():
+            if record is None or kind_of(record) is not EntryKind.FOLDER:
+                return None
+            address = decode(record).address
+            if address not in self._opened:
+                self._opened[address] = split(address, self._read(address))
+            record = self._opened[address].get(name)
+        return record
+
     def _load(self, place: Place) -> dict[str, bytes]:
         if place.parent is None:
             return split_root(self._root, self._read(self._root))
@@ -47,6 +62,29 @@ class KnownTree:
             return {}
         address = decode(record).address
         return split(address, self._read(address))
+
+
+def changed_at(paths: Iterable[str], top: Folder, known: KnownTree) -> list[str]:
+    """Return the paths, of those, that hold something else than is known: also what a restore would leave there."""
+    found: list[str] = []
+    if known.is_all_of(top):
+        return found
+    for path in paths:
+        folder: Folder | None = top.children.get(ROOT_NAME)
+        *above, name = path.split("/")
+        for each in above:
+            folder = folder.children.get(each) if folder is not None else None
+        mine = folder.records.get(name) if folder is not None else None
+        expected = known.record_at(path)
+        if mine is None or expected is None:
+            changed = mine is not expected
+        elif EntryKind.FOLDER in (kind_of(mine), kind_of(expected)):
+            changed = kind_of(mine) is not kind_of(expected)
+        else:
+            changed = identity_part(mine) != identity_part(expected)
+        if changed and not is_spare_name(name):
+            found.append(path)
+    return found
 
 
 def touched(difference: Difference) -> Iterator[tuple[Place, Folder, str]]:

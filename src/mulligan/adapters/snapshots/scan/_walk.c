@@ -77,7 +77,6 @@ typedef struct Node {
     size_t text_used, text_room;
     Entry *entries; /* sorted by the bytes of their names */
     size_t count, room;
-    long long size; /* bytes of all files */
     int watch;      /* number of its watch; negative: why there is none; 0: not asked for */
     int skipped;    /* something was left out */
     int listed;
@@ -270,7 +269,7 @@ static int nanoseconds(struct timespec time, long long *found)
 }
 
 /* Note what stat returns for an entry; 0 where that is not what scan.py's quick case is. */
-static int look_at(const Walk *walk, Node *node, Entry *entry, int fd)
+static int look_at(const Walk *walk, Entry *entry, int fd)
 {
     struct stat st;
     long long mtime_ns, ctime_ns;
@@ -282,8 +281,6 @@ static int look_at(const Walk *walk, Node *node, Entry *entry, int fd)
     entry->folder = S_ISDIR(st.st_mode);
     entry->held = file || entry->folder || S_ISLNK(st.st_mode);
     entry->odd = !entry->held || (file && st.st_nlink > 1) || ctime_ns >= walk->recent_ns;
-    if (file)
-        node->size += st.st_size;
     unsigned char *to = entry->signature;
     to = put(to, st.st_mode, 4);
     to = put(to, st.st_nlink, 4);
@@ -434,7 +431,7 @@ static int list(const Walk *walk, Node *node)
         node->skipped = row.skipped;
     int fd = dirfd(node->dir);
     for (size_t at = 0; at < node->count; at++)
-        if (!look_at(walk, node, &node->entries[at], fd))
+        if (!look_at(walk, &node->entries[at], fd))
             return EAGAIN;
     node->listed = 1;
     node->as_known = node->whole = is_as_known(walk, node);
@@ -691,7 +688,6 @@ static PyObject *list_marked(const Node *node)
 static PyObject *describe_known(const Walk *walk, const Node *node)
 {
     Row row;
-    long long size = 0;
     if (!read_row(walk, node->known, &row)) /* it was read before, and is never written */
         return PyErr_Format(PyExc_SystemError, "row %lld is gone", node->known);
     PyObject *marked = PyList_New(0);
@@ -703,20 +699,18 @@ static PyObject *describe_known(const Walk *walk, const Node *node)
         const char *next = memchr(name, '\0', (size_t)(end - name));
         size_t length = (size_t)((next ? next : end) - name);
         mode_t mode = (mode_t)get(signature, 4);
-        if (S_ISREG(mode))
-            size += (long long)get(signature + 16, 8);
         if (S_ISDIR(mode) && !add_marked(marked, name, length, signature)) {
             Py_DECREF(marked);
             return NULL;
         }
         name = next ? next + 1 : end;
     }
-    return Py_BuildValue("(y#y#NLN)", (const char *)row.names, (Py_ssize_t)row.names_length,
-                         (const char *)row.signatures, (Py_ssize_t)(row.count * SIGNATURE), marked, size,
+    return Py_BuildValue("(y#y#NN)", (const char *)row.names, (Py_ssize_t)row.names_length,
+                         (const char *)row.signatures, (Py_ssize_t)(row.count * SIGNATURE), marked,
                          PyBool_FromLong(row.skipped));
 }
 
-/* What a folder holds: (names, signatures, marked, bytes, skipped). */
+/* What a folder holds: (names, signatures, marked, skipped). */
 static PyObject *describe_content(const Walk *walk, const Node *node)
 {
     if (node->as_known)
@@ -726,7 +720,7 @@ static PyObject *describe_content(const Walk *walk, const Node *node)
         Py_XDECREF(marked);
         return NULL;
     }
-    return Py_BuildValue("(NNNLN)", names, signatures, marked, node->size, PyBool_FromLong(node->skipped));
+    return Py_BuildValue("(NNNN)", names, signatures, marked, PyBool_FromLong(node->skipped));
 }
 
 /* (number of the parent, name, watch, row, content): no content where the folder was not listed, or where the

@@ -1,7 +1,7 @@
 from typing import TypeAlias
 
-# names, signatures, entries with more to note, bytes, whether something was left out
-Content: TypeAlias = tuple[bytes, bytes, list[tuple[str, bytes]], int, bool]
+# names, signatures, entries with more to note, whether something was left out
+Content: TypeAlias = tuple[bytes, bytes, list[tuple[str, bytes]], bool]
 # number of the parent, name, watch, row in the archive (-1: none describes it all), content
 Found: TypeAlias = tuple[int, str, int, int, Content | None]
 

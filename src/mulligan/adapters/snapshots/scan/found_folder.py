@@ -1,5 +1,6 @@
 """Folders of a tree as they were found, and what was learned of them."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -134,6 +135,15 @@ class Folder(Struct, eq=False):
         for folder in found:
             found.extend(folder.children.values())
         return found
+
+    def all_signatures(self) -> Iterator[bytes]:
+        """Yield the signatures in this folder and in all below, those of a folder in one piece."""
+        for folder in self.walk_unsealed():
+            if folder.shelf is None:
+                yield folder.listing.signatures
+            else:
+                shelf, row = folder.shelf
+                yield from shelf.signatures(row)
 
     def walk_missing(self) -> "list[Folder]":
         """This folder and those below that have something that cannot be held, or lead there."""

@@ -97,7 +97,6 @@ class Scan(Struct, eq=False):
     moves: Moves = field(default_factory=Moves)
     links: dict[tuple[int, int], list[tuple[Folder, str]]] = {}  # names of files with several links
     inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
-    size_bytes: int = 0
     _recent_ns: int = 0
 
     def __post_init__(self) -> None:
@@ -163,9 +162,8 @@ class Scan(Struct, eq=False):
             if content is None:
                 left.append(folder)
                 continue
-            names, signatures, marked, size, folder.skipped = content
+            names, signatures, marked, folder.skipped = content
             folder.list_as(Listing(names, signatures))
-            self.size_bytes += size
             for each, signature in marked:
                 self._mark(folder, each, fields_of(signature))
         return left
@@ -207,7 +205,7 @@ class Scan(Struct, eq=False):
         raise TreeUnsteady(path=_path(folder))
 
     def _list_once(self, folder: Folder, fd: int, excluded: Exclusions) -> None:
-        stats, recent_ns, size_bytes = folder.stats, self._recent_ns, 0
+        stats, recent_ns = folder.stats, self._recent_ns
         with os.scandir(fd) as entries:
             for entry in entries:
                 name = entry.name
@@ -222,13 +220,11 @@ class Scan(Struct, eq=False):
                     self.moves.vanished(path_of(folder, name))
                     continue
                 # Most entries are plain old files: what there is to note of those is noted here, a third faster.
-                fields = mode, links, _, size, mtime_ns, ctime_ns, _ = FIELDS(st)
+                fields = mode, links, _, _, mtime_ns, ctime_ns, _ = FIELDS(st)
                 if mode & 0o170000 == stat.S_IFREG and links == 1 and mtime_ns < recent_ns > ctime_ns:
                     stats[name] = packed(fields)
-                    size_bytes += size
                 else:
                     self.note(folder, name, st)
-        self.size_bytes += size_bytes
 
     @staticmethod
     def _leaves_out(folder: Folder, entry: "os.DirEntry[str]", excluded: Exclusions) -> bool:
@@ -242,8 +238,6 @@ class Scan(Struct, eq=False):
         fields = FIELDS(st)
         if self._mark(folder, name, fields):
             folder.stats[name] = packed(fields)
-        if stat.S_ISREG(st.st_mode):
-            self.size_bytes += st.st_size
 
     def _mark(self, folder: Folder, name: str, fields: Fields) -> bool:
         """Note the facts of an entry that its signature lacks; return False for one that cannot be held."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from mulligan.adapters.snapshots.format.signatures import inode_and_links
+from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME
 from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusions_of
 from mulligan.adapters.snapshots.scan.filesystems import changes_unseen
 from mulligan.adapters.snapshots.scan.found_folder import Folder
@@ -349,6 +350,23 @@ class Watch(Witness):
             self._arrived.discard(place)
         elif mask & inotify.DELETE and arrived:
             self.lost(UNSEEN_NAME)
+
+
+def watch_naming(tree: WorkingTree, top: Folder, paths: Iterable[str]) -> Watch:
+    """Return a watch, without the kernel's help, that names these paths and the folders on the way there.
+
+    What is known of all else counts as it is.
+    """
+    watch = Watch(tree, others_at_work=False)
+    watch.reason, watch.top = "", top
+    for path in paths:
+        folder: Folder | None = top
+        names = [ROOT_NAME, *(path.split("/") if path != ROOT_NAME else ())]
+        while folder is not None and names:  # what is below comes with a folder that is not known
+            folder.unseal()
+            watch.suspect(folder, name := names.pop(0))
+            folder = folder.children.get(name)
+    return watch
 
 
 def why_unwatchable(folder: Path) -> str:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.apply.clean_filters import Cleaning
 from mulligan.adapters.sandboxes.git.apply.commit_decisions import Decisions, Sides, can_have
-from mulligan.adapters.sandboxes.git.apply.readiness import identity
+from mulligan.adapters.sandboxes.git.apply.readiness import People, identity
 from mulligan.adapters.sandboxes.git.apply.staged_entries import Staged, staged_in
 from mulligan.adapters.sandboxes.git.git_command import Git, GitFailed
 from mulligan.adapters.sandboxes.git.position.index_entries import set_entries
@@ -51,6 +51,7 @@ class Applying(Struct, frozen=True, eq=False):
     store: SnapshotStore
     order: ApplyOrder
     workshop: Path  # an empty folder of ours
+    people: People  # who commits, where that is known
 
     def carry_out(self, head: str | None, index: Path, message: str) -> Applied:
         """Make the commit on top of `head`, with no ref yet, and change this copy of the index."""
@@ -130,7 +131,8 @@ class Applying(Struct, frozen=True, eq=False):
         seconds = int(self.order.at.timestamp())
         people: list[str] = []
         for role, word in (("AUTHOR", "author"), ("COMMITTER", "committer")):
-            who, zone = identity(self.git, self.repository, role)
+            asked = self.people.get((self.repository.git_dir, role))
+            who, zone = asked or identity(self.git, self.repository, role)
             people.append(f"{word} {who} {seconds} {zone}")
         parents = [f"parent {parent}"] if parent else []
         text = message.replace("\0", "").strip("\n") + "\n"

@@ -1,6 +1,8 @@
 """Readiness of a checkout for an apply, and the identity of the committer."""
 
 import os
+from pathlib import Path
+from typing import TypeAlias
 
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
@@ -21,8 +23,15 @@ _HALF_DONE = {
 }
 
 
-def refuse_unready(git: Git, repository: Repository, *, commit: bool) -> None:
-    """Refuse a checkout in which something is half done or, where a commit is to be made, none can be."""
+# By git directory and role: name and address, and time zone, as they were when the checkout was last found ready.
+People: TypeAlias = dict[tuple[Path, str], tuple[str, str]]
+
+
+def refuse_unready(git: Git, repository: Repository, people: People, *, commit: bool) -> None:
+    """Refuse a checkout in which something is half done or, where a commit is to be made, none can be.
+
+    Who would commit is noted, so that git is asked once for one commit.
+    """
     for name, (what, remedy) in _HALF_DONE.items():
         if (repository.git_dir / name).exists():
             raise CheckoutUnready(
@@ -45,8 +54,8 @@ def refuse_unready(git: Git, repository: Repository, *, commit: bool) -> None:
             ),
         )
     if commit:
-        identity(git, repository, "AUTHOR")
-        identity(git, repository, "COMMITTER")
+        for role in ("AUTHOR", "COMMITTER"):
+            people[repository.git_dir, role] = identity(git, repository, role)
 
 
 def identity(git: Git, repository: Repository, role: str) -> tuple[str, str]:

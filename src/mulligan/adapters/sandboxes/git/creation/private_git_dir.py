@@ -160,15 +160,15 @@ def borrow(objects: Path, lenders: Sequence[Path]) -> None:
 def inner_repositories(top: Path) -> list[str]:
     """The folders below this one that have a git directory, or name one, relative to it; outer ones first."""
     found: list[str] = []
-    pending = [""]
+    pending = [str(top)]  # plain strings: every folder of a large tree comes through here
     while pending:
         folder = pending.pop()
-        with suppress(PermissionError, FileNotFoundError), os.scandir(top / folder) as entries:
+        with suppress(PermissionError, FileNotFoundError), os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name == ".git":
-                    found += [folder] if folder else []
+                    found += [os.path.relpath(folder, top)] if folder != str(top) else []
                 elif entry.is_dir(follow_symlinks=False):
-                    pending.append(os.path.join(folder, entry.name))
+                    pending.append(entry.path)
     return sorted(found)
 
 

@@ -5,6 +5,7 @@ It is stored as a folder of small files; a stored position can be edited there a
 
 import os
 from pathlib import Path
+from typing import TypeAlias
 
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_entries import same_entries
@@ -22,13 +23,17 @@ FILES_ALONE = Advice("the files of a checkpoint: ", NextStep("checkpoints.restor
 _STAMP_NS = 0
 _SHORT = 7  # characters of a commit, for people
 _ON, _BACK = "mulligan", "mulligan: going back"  # in reflogs
+# An index, with its signature, that names nothing that this commit lacks.
+Unstaged: TypeAlias = tuple[str, str | None, int, int, int, int]
 
 
 class Position:
     """The part of a user's git directory that goes back with the files."""
 
-    def __init__(self, git: Git, repository: Repository, plan_id: PlanId) -> None:
+    def __init__(self, git: Git, repository: Repository, plan_id: PlanId, unstaged: set[Unstaged]) -> None:
+        """`unstaged` is kept from one position to the next: git need not be asked again."""
         self._repository = repository
+        self._unstaged = unstaged
         self._plan_id = plan_id
         self._seen: tuple[str | None, str | None] = (None, None)
         self._there = git.on(repository.top, GIT_DIR=repository.git_dir, GIT_COMMON_DIR=repository.common_dir)
@@ -50,7 +55,12 @@ class Position:
             self._seen_beside(folder).write_bytes(data)
             # Git recognises files that changed right after the index was written by its mtime.
             os.utime(folder / "index", ns=(st.st_mtime_ns, st.st_mtime_ns))
-            keep_staged(self._there, commit, folder / STAGED)
+            known = (str(index), commit, st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)
+            if known not in self._unstaged:
+                keep_staged(self._there, commit, folder / STAGED)
+                is_same = os.path.samestat(st, now := index.stat()) and now.st_ctime_ns == st.st_ctime_ns
+                if is_same and not (folder / STAGED).exists():
+                    self._unstaged.add(known)
         stamp(folder)
 
     def put_back(self, folder: Path) -> None:
@@ -75,9 +85,9 @@ class Position:
     def require(self, folder: Path) -> None:
         """Refuse to go where a commit is needed that the repository has no longer; touches nothing."""
         left, _ = self._branch()
-        for needed in (standing_in(folder)[1], _branches(folder / BRANCHES).get(left or "")):
-            if needed is not None:
-                self._require(needed)
+        needed = {standing_in(folder)[1], _branches(folder / BRANCHES).get(left or "")}
+        for commit in sorted(each for each in needed if each is not None):
+            self._require(commit)
 
     def _seen_beside(self, folder: Path) -> Path:
         """The index as it was when it was written down, beside what was: there it may be changed."""
@@ -104,8 +114,7 @@ class Position:
     def _move(self, name: str, commit: str | None) -> None:
         """Let the branch that is checked out name a commit, or none."""
         seen_name, seen = self._seen
-        asked = self._there.attempt("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
-        before = asked.stdout.decode().strip() or None
+        before = self._commit_of(name)
         if before == commit:
             return
         if name == seen_name and before != seen:
@@ -117,6 +126,13 @@ class Position:
         else:
             old = before or self._repository.null_id
             self._write("update-ref", "-m", self._reason(commit, before), name, commit, old)
+
+    def _commit_of(self, branch: str) -> str | None:
+        read = self._repository.standing()
+        if read is not None and read[0] == branch:
+            return read[1]
+        asked = self._there.attempt("rev-parse", "-q", "--verify", f"{branch}^{{commit}}")
+        return asked.stdout.decode().strip() or None
 
     def _reason(self, commit: str, before: str | None) -> str:
         """The reflog message of a move."""
@@ -147,6 +163,8 @@ class Position:
             there.run("-c", "core.fsync=all", *logging, *words, stdin=stdin)
 
     def _branch(self) -> tuple[str | None, str | None]:
+        if (read := self._repository.standing()) is not None:
+            return read
         asked = self._there.attempt("symbolic-ref", "-q", "HEAD")
         commit = self._there.attempt("rev-parse", "-q", "--verify", "HEAD^{commit}").stdout.decode().strip()
         return os.fsdecode(asked.stdout).strip() or None, commit or None

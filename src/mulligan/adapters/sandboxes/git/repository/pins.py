@@ -37,7 +37,10 @@ def pin_known(git: Git, lender: Path, prefix: str, names: Iterable[str]) -> None
 def pin_head(git: Git, repository: Repository, prefix: str) -> None:
     """Keep the commit that is checked out, and those of all branches: going back may move any of them."""
     there = _in(git, repository.git_dir)
-    head = there.attempt("rev-parse", "--verify", "-q", "HEAD^{commit}").stdout.decode().strip()
+    if (read := repository.standing()) is not None:
+        head = read[1]
+    else:
+        head = there.attempt("rev-parse", "--verify", "-q", "HEAD^{commit}").stdout.decode().strip()
     listed = there.run(
         "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", f"{PINS}/{prefix}/"
     )

@@ -1,6 +1,7 @@
 """The user's repository: where its parts are, and why a plan may not be able to work on it."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ _QUESTIONS = (
     "--show-object-format",
     "--is-bare-repository",
 )
+_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _AS_FOLDER = "to work on it as a plain folder use `type: fs-directory, strategy: filesystem_copy`"
 
 
@@ -51,6 +53,20 @@ class Repository(Struct, frozen=True, kw_only=True):
         target = os.readlink(head) if head.is_symlink() else head.read_text("utf-8", "surrogateescape")
         return branch_named(target)
 
+    def standing(self) -> tuple[str, str] | None:
+        """The branch that HEAD names and its commit, read from files; None where git has to be asked."""
+        head, ref = self.git_dir / "HEAD", self.common_dir
+        try:
+            if head.is_symlink():
+                return None
+            name = head.read_text("utf-8", "surrogateescape").removeprefix("ref: ").removesuffix("\n")
+            if not name.startswith("refs/heads/") or ".." in name:
+                return None
+            commit = (ref / name).read_text("ascii").removesuffix("\n")
+        except (OSError, UnicodeError):  # such as a branch whose commit is among the packed ones
+            return None
+        return (name, commit) if _ID.fullmatch(commit) else None
+
     def through(self, git: Git) -> Git:
         return git.on(self.top, GIT_DIR=self.git_dir, GIT_WORK_TREE=self.top)
 
@@ -65,8 +81,58 @@ def branch_named(head: str) -> str | None:
     return name.removeprefix("refs/heads/") if name.startswith("refs/") else None
 
 
-def open_repository(git: Git, top: Path) -> Repository | Unsuited:
-    """The repository whose working tree has its top here, or why there is none to work on."""
+class KnownRepository(Struct, frozen=True):
+    """A repository as git found it, and the files that this depends on, as they were."""
+
+    repository: Repository
+    witness: object
+
+    def holds(self) -> bool:
+        """Return whether git would find the same now."""
+        return self.witness == _witness(self.repository)
+
+
+def open_repository(
+    git: Git, top: Path, known: dict[Path, KnownRepository] | None = None
+) -> Repository | Unsuited:
+    """The repository whose working tree has its top here, or why there is none to work on.
+
+    Git is asked unless it was before, and nothing that its answer depends on has changed since.
+    """
+    if known is not None and top in known and known[top].holds():
+        return _at_rest(known[top].repository)
+    found = _found(git, top)
+    if isinstance(found, Unsuited):
+        return found
+    witness = _witness(found)
+    opened = _at_rest(found)
+    if known is not None and isinstance(opened, Repository):
+        known[top] = KnownRepository(found, witness)
+    return opened
+
+
+def _witness(repository: Repository) -> object:
+    """Return what git's answers depend on: the link to the git directory, its HEAD, and its settings."""
+    top, git_dir, common = repository.top / ".git", repository.git_dir, repository.common_dir
+    files = (git_dir / "commondir", git_dir / "config.worktree", common / "config")
+    try:
+        link = top.lstat()
+        own = (link.st_dev, link.st_ino, link.st_mode)
+        beside = [_signature(path) for path in (*files, *(() if top.is_dir() else (top,)))]
+        return own, beside, (git_dir / "HEAD").read_bytes(), repository.objects.is_dir()
+    except OSError:
+        return object()  # equal to nothing
+
+
+def _signature(path: Path) -> tuple[int, int, int, int] | None:
+    try:
+        st = path.stat()
+    except FileNotFoundError:
+        return None
+    return st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns
+
+
+def _found(git: Git, top: Path) -> Repository | Unsuited:
     if not os.path.lexists(top / ".git"):
         return _no_checkout(git, top)
     asked = git.on(top, GIT_CEILING_DIRECTORIES=top.parent).attempt("rev-parse", *_QUESTIONS)
@@ -78,9 +144,13 @@ def open_repository(git: Git, top: Path) -> Repository | Unsuited:
     git_dir, common_dir, object_format, bare = answers
     if bare == "true":
         return Unsuited("its repository is bare: it has no working tree", "clone it, and work on the clone")
-    found = Repository(
+    return Repository(
         top=top, git_dir=Path(git_dir), common_dir=Path(common_dir), object_format=object_format
     )
+
+
+def _at_rest(found: Repository) -> Repository | Unsuited:
+    """Return a repository that nobody is changing; what killed processes of ours left in it is removed."""
     clear_abandoned(found.git_dir / "index")
     clear_locks(found.git_dir)
     if (found.git_dir / "index.lock").exists():
