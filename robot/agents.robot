@@ -22,10 +22,10 @@ A Prompt Is Taken Back, And The Agent Learns Of It
     Should Contain    ${said}    new.txt
 
 What Cannot Be Read Does Not Stop The Agent, Unless It Is Strict
-    ${ended}=    Run    hook    claude-code    text=nonsense
+    ${ended}=    Program.Run    hook    claude-code    text=nonsense
     Should Be Equal As Integers    ${ended.code}    0
     Should Contain    ${ended.stdout}    systemMessage
-    ${ended}=    Run    hook    --strict    claude-code    PreToolUse    text=nonsense
+    ${ended}=    Program.Run    hook    --strict    claude-code    PreToolUse    text=nonsense
     Should Be Equal As Integers    ${ended.code}    2
 
 
@@ -40,6 +40,6 @@ Hook
     [Documentation]    Call the hook of Claude Code with a payload, and return what it says.
     [Arguments]    ${fields}
     ${payload}=    Evaluate    json.dumps({**json.loads($fields), "session_id": "s1", "cwd": $FOLDER})    modules=json
-    ${ended}=    Run    hook    claude-code    text=${payload}
+    ${ended}=    Program.Run    hook    claude-code    text=${payload}
     Should Be Equal As Integers    ${ended.code}    0
     RETURN    ${ended.stdout}
