@@ -182,7 +182,7 @@ class Project:
         """Make a plan whose steps are the caller's own code, inside `with project.session(...) as session`.
 
         `resources` are those of `mulligan.git()`, `directory()` and `sqlite()` by name, else the project folder;
-        `config`, `on_failure` are as in a plan file. `resume`, alone or with `take_over` from a hung process, continues one.
+        `config`, `on_failure` are as in a plan file. `resume` continues one, with `take_over` also from a hung process.
         """
         from mulligan.api.sessions.session import Session
         from mulligan.api.sessions.session_plan import refuse_mixed, session_plan
