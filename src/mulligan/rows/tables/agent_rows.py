@@ -94,7 +94,8 @@ class AgentRepository(RowRepository):
 
     def groups(self, plan_id: PlanId) -> Sequence[AgedGroup]:
         """Return the groups of a session, oldest first, as retention looks at them."""
-        prompts = {group for row in self._db.rows(_OF_PROMPTS, (plan_id,)) for group in tuple(row)}
+        sides = self._db.rows(_OF_PROMPTS, (plan_id,))
+        prompts = {row[side] for row in sides for side in ("before_group", "after_group")}
         return [
             AgedGroup(
                 group_id=row["group_id"],
