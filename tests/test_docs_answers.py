@@ -138,6 +138,7 @@ plan log outside
 plan cancel outside
 plan create upgrade.yaml
 plan execute upgrade-api
+bisect upgrade-api --bad draft -- sh -c "! grep -q 2.0 VERSION"
 plan status
 plan status nothing                                         # 3
 plan rollback upgrade-api draft                             # 3
@@ -148,6 +149,8 @@ plan resume upgrade-api
 plan resume upgrade-api                                     # 3
 plan tree --show-superseded
 plan diff
+bisect upgrade-api -- grep -q v1 api.txt
+bisect upgrade-api -- false                                 # 3
 plan correct --mode revert --guidance "as it is" {decision}   # 3
 plan correct --mode append --guidance more {decision}       # 3
 plan correct --mode append --guidance more --dry-run {decision}

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import mulligan
+from mulligan.errors import UsageWrong
 from tests.commands.program import ask, data_of
 from tests.commands.running import on_a_terminal
 from tests.commands.timelines import plain_folder, use_own_git
@@ -94,6 +96,87 @@ def test_the_timeline_marks_what_was_dropped_and_where_it_was_done(folder: Path)
     assert "real files" in shown(folder, "undo", "--dry-run")
     data_of(folder, "undo", "--yes")
     assert "real files" in shown(folder, "redo", "--dry-run")
+
+
+def test_a_plan_that_was_cancelled_waits_for_nobody(folder: Path) -> None:
+    (folder / "p.yaml").write_text("name: p\nsteps: [{decision: {question: Which way?}}]\n")
+    assert ask(folder, "plan", "execute", "p.yaml")["exit_code"] == 4
+    data_of(folder, "cancel", "p")
+    status = shown(folder, "status", "p")
+    assert "waiting" not in status
+    assert "Which way?" in status
+    assert "waiting" not in data_of(folder, "status", "p")["error"]["message"]
+
+
+def test_watching_an_ended_plan_says_once_how_it_ended(folder: Path) -> None:
+    data_of(folder, "run", "--name", "q1", "--", *APPEND)
+    assert shown(folder, "status", "--watch", "q1").count("q1: complete\n") == 1
+
+
+def test_a_rollback_in_a_moved_checkout_names_what_it_changes_only(folder: Path) -> None:
+    run_git(folder, "init", "-q")
+    run_git(folder, "add", "a.txt")
+    run_git(folder, "commit", "-q", "-m", "first")
+    data_of(folder, "run", "--name", "q1", "--", *APPEND)
+    moved = folder.rename(folder.with_name("moved"))
+    done = data_of(moved, "rollback", "q1@2", "--yes")
+    assert [change["file"] for change in done["changes_reverted"]] == ["a.txt", "new"]
+
+
+def test_a_tree_has_the_words_for_each_node(folder: Path) -> None:
+    (folder / "p.yaml").write_text(
+        "name: p\nsteps: [{decision: {question: Which?, chosen: this}}, {run: touch x}]\n"
+    )
+    data_of(folder, "plan", "execute", "p.yaml")
+    data_of(folder, "correct", "p/d1", "--choose", "that", "--yes")
+
+    def words(node: dict[str, Any]) -> list[tuple[str, str, int | None]]:
+        here = (node["type"], node["handle"], node.get("number"))
+        return [here, *(word for child in node["children"] for word in words(child))]
+
+    found = words(data_of(folder, "plan", "tree", "p")["tree"])
+    assert found[0] == ("plan", "p", None)
+    assert [each for each in found if each[0] == "decision"] == [
+        ("decision", "p/d2", 2),
+        ("decision", "p/d3", 3),
+    ]
+    for _, handle, number in [each for each in found if each[0] == "checkpoint"]:
+        assert handle == f"p@{number}"
+        assert data_of(folder, "checkpoint", "show", handle)["number"] == number
+
+
+def test_the_newest_plan_for_an_unknown_act_is_refused(folder: Path) -> None:
+    data_of(folder, "run", "--name", "q1", "--", *APPEND)
+    with pytest.raises(UsageWrong, match="'frobnicate'"):
+        mulligan.open(folder).newest_for("frobnicate")
+
+
+def test_settings_that_an_import_drops_are_set_again_by_the_commands_that_it_names(folder: Path) -> None:
+    data_of(folder, "init")
+    wanted = data_of(folder, "config", "set", "--add", "sandbox.writable", str(folder.parent / "a,b"))[
+        "value"
+    ]
+    data_of(folder, "config", "set", "sandbox.isolate", "off")
+    data_of(folder, "project", "export", "saved")
+    (folder.parent / "other").mkdir()
+    answer = ask(folder, "project", "import", "saved", "../other")
+    again = [command for note in answer["messages"] for command in commands_in(note)]
+    assert len(again) == 2
+    for command in again:
+        data_of(folder, *command)
+    assert data_of(folder.parent / "other", "config", "get", "sandbox.writable")["value"] == wanted
+    assert data_of(folder.parent / "other", "config", "get", "sandbox.isolate")["value"] == "off"
+
+
+def test_the_timeline_marks_what_was_taken_and_then_undone(folder: Path) -> None:
+    ask(folder, "run", "--name", "f", "--", "sh", "-c", "echo b >> a.txt; exit 3")
+    assert "failed" in shown(folder, "log")
+    data_of(folder, "accept", "f")
+    assert "taken" in shown(folder, "log")
+    data_of(folder, "undo", "--yes")
+    assert "undone, can be redone" in shown(folder, "log")
+    data_of(folder, "redo", "--yes")
+    assert "taken" in shown(folder, "log")
 
 
 # --- conflicts and questions -------------------------------------------------------------------------------

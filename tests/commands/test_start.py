@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 import platformdirs
 import pytest
 
+from mulligan.cli.main import VERSION
 from mulligan.wiring.surroundings import user_folder
 from tests.commands.program import project_with_plan
 
@@ -52,6 +54,11 @@ NEEDLESS_FOR_STATUS = (
     "mulligan.ports.storage",
     "mulligan.ports.tool_host",
 )
+# What libraries name, and use in few commands; `mulligan.__main__` has what stands in for them.
+NEEDLESS_FOR_LIBRARIES = (
+    *("ast", "dis", "email", "gettext", "importlib.metadata", "inspect", "ipaddress", "locale", "ntpath"),
+    *("platform", "textwrap", "tokenize", "urllib.parse", "zipfile"),
+)
 # Whoever presses Tab waits for it; the project is not even opened.
 NEEDLESS_FOR_SHELLS = (
     "mulligan.rows.database",
@@ -85,6 +92,21 @@ def test_a_look_at_a_plan_loads_nothing_that_it_does_not_use(tmp_path: Path) -> 
     loaded = _loaded_by(tmp_path, "plan", "status", "--format", "json")
     assert "mulligan.application.queries.plan_queries" in loaded
     assert not loaded.intersection(NEEDLESS_FOR_STATUS)
+
+
+def test_the_program_loads_no_module_for_a_library_that_does_not_use_it(tmp_path: Path) -> None:
+    project_with_plan(tmp_path, steps=2, limit=10)
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    for words in (["plan", "status", "--format", "json"], ["--version"]):
+        command = [sys.executable, "-S", "-X", "importtime", "-m", "mulligan", *words]
+        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=True)
+        loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+        assert "click.core" in loaded
+        assert not loaded.intersection(NEEDLESS_FOR_LIBRARIES)
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert version("mulligan") == VERSION
 
 
 def test_a_shell_that_asks_for_plans_gets_them_from_few_modules(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def test_a_command_is_found_wherever_it_stands(tmp_path: Path, words: str, meant
     ("words", "message", "hint"),
     [
         ("plan status --formt json", "there is no option --formt", "did you mean `--format`? "),
+        ("plan status --yes", "there is no option --yes", "see `mulligan plan status --help`"),  # not `--ids`
         ("plan status --nonsense", "there is no option --nonsense", "see `mulligan plan status --help`"),
         ("plan list --state compleet", "--state cannot be 'compleet'", "did you mean `complete`? allowed: "),
         ("completion tcsh", "SHELL cannot be 'tcsh'", "allowed: bash, zsh, fish"),

@@ -287,6 +287,7 @@ COMMANDS = (
     Command(
         name="go on corrected", words=("plan", "execute", "main"), reached=in_state("main", State.COMPLETE)
     ),
+    Command(name="bisect", words=("bisect", "main", "--", "test", "-e", "gone")),
     Command(
         name="prune",
         words=("checkpoint", "prune", "main", "--keep", "3"),

@@ -37,7 +37,8 @@ def _is_answer(value: Any) -> bool:
 def _held(name: str, cls: type) -> str:
     members = [
         (_spelled(member, value), value)
-        for member, value in vars(cls).items()
+        for own in (cls, *(base for base in cls.__bases__ if base.__module__.startswith("mulligan.api")))
+        for member, value in vars(own).items()
         if not member.startswith("_") and _is_told(value)
     ]
     told = f"## {name}\n\n{_prose(cls)}"

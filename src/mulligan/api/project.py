@@ -7,18 +7,17 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mulligan.api.project_upkeep import ProjectUpkeep
 from mulligan.errors import NextStep, NothingToRedo, UsageWrong
-from mulligan.wiring.thread_services import ThreadServices
 
 if TYPE_CHECKING:
-    from mulligan.adapters.homes.home_archive import Exported
     from mulligan.api.operations.report_file import SavedReport
     from mulligan.api.project_checkpoints import Checkpoints
     from mulligan.api.project_settings import Configuration
     from mulligan.api.project_tools import Tools
     from mulligan.api.sessions.session import Session
     from mulligan.application.apply.apply_preparation import Application
-    from mulligan.application.checkpoints.project_sweep import SweepReport
+    from mulligan.application.bisection.bisect_service import Bisection, Trial
     from mulligan.application.corrections.correction_result import Corrected
     from mulligan.application.paths.path_purge import Purge
     from mulligan.application.paths.path_restore import PathRestores
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from mulligan.application.queries.tree_queries import StoredPath, TreeListing
     from mulligan.application.rollback.rollback_service import Rollback
     from mulligan.application.runs.plan_executor import Execution
-    from mulligan.application.sandboxes.doctor import Diagnosis
     from mulligan.application.timeline.timeline_queries import EntryView, Outcome
     from mulligan.application.timeline.timeline_service import Undone
     from mulligan.domain.agents.agent_event import AgentEvent, HookAnswer
@@ -44,20 +42,11 @@ if TYPE_CHECKING:
     from mulligan.domain.trees.diff import Diff
     from mulligan.domain.views.history_tree import TreeNode
     from mulligan.domain.views.plan_history import PlanHistory
-    from mulligan.ports import Observer, Streams
-    from mulligan.wiring.services import Services
+    from mulligan.ports import Streams
 
 
-class Project:
+class Project(ProjectUpkeep):
     """A folder with a project home, and all that can be done in it, by several threads at once."""
-
-    def __init__(self, *, services: Services, observer: Observer) -> None:
-        self._threads, self._observer = ThreadServices(services), observer
-        self.notes = services.adapters.place.notes  # for the user, such as settings that were not taken over
-
-    @property
-    def _services(self) -> Services:
-        return self._threads.here
 
     @cached_property
     def config(self) -> Configuration:
@@ -74,35 +63,11 @@ class Project:
         return Checkpoints(threads=self._threads, observer=self._observer)
 
     @property
-    def folder(self) -> Path:
-        """The project folder."""
-        return self._services.adapters.project
-
-    @property
-    def home(self) -> Path:
-        """The project home: what mulligan keeps of the project, outside of its folder."""
-        return self._services.adapters.home
-
-    @property
-    def database(self) -> Path:
-        """The file that plans and checkpoints are recorded in."""
-        return self._services.adapters.database_path
-
-    @property
     def tools(self) -> Tools:
         """The tools that plans of this project can use."""
         from mulligan.api.project_tools import Tools
 
         return Tools(threads=self._threads)
-
-    def close(self) -> None:
-        """Close the database, which is opened again when needed; no other thread may be using the project."""
-        self._threads.close()
-
-    def prepare(self) -> None:
-        """Open the database, which makes it or brings it up to date."""
-        with self._services.adapters.database.reading():
-            pass
 
     def create(self, file: Path) -> PlanStatus:
         """Read, check and record a plan file; nothing runs."""
@@ -185,15 +150,12 @@ class Project:
         `config`, `on_failure` are as in a plan file. `resume` continues one, with `take_over` also from a hung process.
         """
         from mulligan.api.sessions.session import Session
-        from mulligan.api.sessions.session_plan import refuse_mixed, session_plan
+        from mulligan.api.sessions.session_plan import SessionWish, wanted_plan
 
-        refuse_mixed(name, resume, resources, description, config, on_failure)
-        plan = self._plan_id(resume) if resume is not None else None
-        if plan is None:
-            default = (self._services.adapters.default_resource,)
-            plan = session_plan(
-                name or "", resources, default, self.folder, description, config or {}, on_failure
-            )
+        wish = SessionWish(
+            resources=resources, description=description, config=config or {}, on_failure=on_failure
+        )
+        plan = wanted_plan(self._services, name, resume, wish)
         return Session(
             services=self._services.apart(None), observer=self._observer, plan=plan, take_over=take_over
         )
@@ -217,10 +179,6 @@ class Project:
         execution = self._services.executor.execute(plan_id, corrected, self._observer, start, streams)
         return self._services.queries.status(plan_id, execution.resumed_from), execution
 
-    def problems(self) -> Sequence[str]:
-        """Return what is wrong with the rows of the project."""
-        return self._services.adapters.database.problems()
-
     def status(self, plan: str) -> PlanStatus:
         """Return the status of a plan."""
         return self._services.queries.status(self._plan_id(plan), None)
@@ -239,7 +197,7 @@ class Project:
         return self._services.queries.handles(ids)
 
     def newest_for(self, act: str) -> PlanId:
-        """Return the newest plan that an act (`apply`, `unapply`, `resume`, `rollback`) makes sense for, or refuse."""
+        """Return the newest plan that an act (`apply`, `resume`, `rollback` and so on) makes sense for, or refuse."""
         return self._services.queries.newest_for(act)
 
     def plans(
@@ -438,6 +396,27 @@ class Project:
         wish = DiffWish(binary=binary, hidden=hidden, paths=paths, folder=folder)
         return self._services.diffs.of_plan(*self._services.timeline.sides(number), wish)
 
+    def bisect(
+        self,
+        words: Sequence[str],
+        *,
+        plan: str | None = None,
+        good: str | None = None,
+        bad: str | None = None,
+        folder: Path | None = None,
+        tried: Callable[[Trial], None] | None = None,
+        printed: Callable[[bytes], None] | None = None,
+    ) -> Bisection:
+        """Find the first group at which a command fails, between `good` (else the first) and `bad` (the newest).
+
+        It runs in a scratch copy of the plan's resources: in `folder`, as far as the plan has that. `tried` is called
+        after each trial, `printed` with what the command prints. Without a plan the newest with two groups is meant.
+        """
+        from mulligan.api.operations.bisect_words import BisectWords, bisect
+
+        wanted = BisectWords(words=words, plan=plan, good=good, bad=bad, folder=folder)
+        return bisect(self._services, wanted, (tried, printed), self._observer)
+
     def accept(self, plan: str, *, at: str | None = None) -> tuple[PlanStatus, Acceptance]:
         """Make a plan that stopped complete as it is (where it began: as its failed step left it), or `at` a group."""
         accepted = self._services.acceptances.accept(plan_id := self._plan_id(plan), at, self._observer)
@@ -566,27 +545,6 @@ class Project:
 
         purges, inside = self._services.path_purges, paths_in_project(self.folder, paths)
         return purges.preview(inside) if dry_run else purges.purge(inside, self._observer)
-
-    def doctor(self) -> Diagnosis:
-        """Look the project over, repair what is safe, and say what is left."""
-        return self._services.doctor.look_over(self._observer)
-
-    def gc(self, *, dry_run: bool = False) -> SweepReport:
-        """Free everything that no plan refers to, while others run."""
-        if not dry_run:
-            self._services.adapters.homes.clear_small_folder()
-        return self._services.sweeps.sweep(dry_run=dry_run, observer=self._observer)
-
-    def full_homes(self) -> list[str]:
-        """Say that all project homes together hold more than the setting core.disk-limit; empty where they do not."""
-        adapters = self._services.adapters
-        return [*filter(None, [adapters.homes.fullness(adapters.settings.of_project().disk_limit)])]
-
-    def export(self, file: Path, *, force: bool = False) -> Exported:
-        """Write the project home into a file for `import_project`; `force` replaces one. Refused while a plan runs."""
-        from mulligan.wiring.home_wiring import export_home
-
-        return export_home(self.home, file, self._services.adapters.database, force=force)
 
     def _plan_id(self, word: str) -> PlanId:
         return self._services.queries.plan_id(word)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from mulligan.api.operations.command_run import CommandRun
     from mulligan.application.apply.apply_preparation import Application
+    from mulligan.application.bisection.bisect_service import Bisection
     from mulligan.application.corrections.correction_result import Corrected
     from mulligan.application.plans.acceptance import Acceptance
     from mulligan.application.queries.checkpoint_queries import CheckpointView
@@ -131,6 +132,12 @@ def diff_reply(diff: Diff) -> Reply:
     same = () if diff.files or diff.folders else (f"nothing {'else ' if diff.hidden else ''}differs",)
     data = {name: getattr(diff, name) for name in ("old", "new", "files", "folders", "patch", "hidden")}
     return Reply(data=data, messages=(*diff.messages, *same))
+
+
+def bisect_reply(found: Bisection) -> Reply:
+    """Answer a bisection; that skipped groups hide the result is its error."""
+    data = {name: value for name, value in asdict(found).items() if name not in ("error", "messages")}
+    return Reply(data=data, messages=found.messages, error=found.error)
 
 
 def checkpoints_reply(views: Sequence[CheckpointView], messages: Sequence[str] = ()) -> Reply:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from mulligan.api.operations.agent_overview import AgentList, AgentView, HookTests, InstalledHooks
     from mulligan.api.operations.home_operations import ProjectList, PrunedProjects
     from mulligan.application.apply.apply_preparation import Application, AppliedResource
+    from mulligan.application.bisection.bisect_service import Bisection, FirstBad, Trial
     from mulligan.application.checkpoints.prune_service import Pruning
     from mulligan.application.corrections.correction_result import Appended, Corrected
     from mulligan.application.paths.path_purge import Purge
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Acceptance", "AgentChanges", "AgentList", "AgentView", "Appended", "Application", "AppliedResource",
-    "CheckpointView", "Corrected", "EntryView", "Execution", "FileStanding", "FoundHome", "HookTests",
-    "Impact", "InstalledHooks", "Listing", "PathRestore", "PathRestores", "PlanLine", "PlanProgress",
-    "PlanRemoval", "PlanStatus", "ProjectList", "PrunedProjects", "Pruning", "Purge", "RemovedPlan",
-    "RevertedChange", "Rollback", "StepOutput", "StoredPath", "Surroundings", "TreeListing", "Undone",
-    "Word",
+    "Bisection", "CheckpointView", "Corrected", "EntryView", "Execution", "FileStanding", "FirstBad",
+    "FoundHome", "HookTests", "Impact", "InstalledHooks", "Listing", "PathRestore", "PathRestores", "PlanLine",
+    "PlanProgress", "PlanRemoval", "PlanStatus", "ProjectList", "PrunedProjects", "Pruning", "Purge",
+    "RemovedPlan", "RevertedChange", "Rollback", "StepOutput", "StoredPath", "Surroundings", "TreeListing",
+    "Trial", "Undone", "Word",
 ]  # fmt: skip

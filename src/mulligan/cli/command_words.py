@@ -10,6 +10,7 @@ COMMANDS = {
     "accept": "accept {plan:PLAN}",
     "answer": "answer {plan:PLAN} {choice:CHOICE}",
     "apply": "apply {plan:PLAN}",
+    "bisect": "bisect {plan:PLAN} -- {words:COMMAND}",
     "cancel": "cancel {plan:PLAN}",
     "checkpoints.delete": "checkpoint delete {checkpoint:ID}",
     "checkpoints.diff": "checkpoint diff {old:A} {new:B}",
@@ -57,6 +58,7 @@ COMMANDS = {
 # The options of all other parameters, and what their values are called.
 OPTIONS = {
     "at": ("--at", "CP"),
+    "bad": ("--bad", "CP"),
     "binary": ("--binary", ""),
     "choose": ("--choose", "TEXT"),
     "commit": ("--no-commit", ""),
@@ -64,6 +66,7 @@ OPTIONS = {
     "dry_run": ("--dry-run", ""),
     "force": ("--force", ""),
     "fresh": ("--fresh", ""),
+    "good": ("--good", "CP"),
     "hidden": ("--hidden", ""),
     "guidance": ("--guidance", "TEXT"),
     "home": ("--home", "PATH"),

@@ -18,6 +18,8 @@ from mulligan.cli.invocation import Invocation
 from mulligan.cli.terminal.render import render, write
 from mulligan.errors import InternalError, Interrupted, MulliganError, SystemFailed, UsageWrong
 
+VERSION = "0.1.0"  # that of the distribution, whose metadata takes as long to read as a short command
+
 # The modules that declare the commands of each group, and the commands without a group; loaded when one is called.
 _GROUPS = {
     "agent": "mulligan.cli.agents.agent_commands",
@@ -33,8 +35,8 @@ _COMMANDS = {
     **dict.fromkeys(
         ("completion", "doctor", "gc", "help", "init", "projects"), "mulligan.cli.commands.project_commands"
     ),
+    **dict.fromkeys(("bisect", "log", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
     "hook": "mulligan.cli.agents.hook_command",
-    **dict.fromkeys(("log", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
     **dict.fromkeys(("forget", "restore"), "mulligan.cli.commands.path_commands"),
     **dict.fromkeys(_WRAPPERS, "mulligan.cli.commands.run_command"),
 }
@@ -53,7 +55,7 @@ _VERBS = {
 # Options that may come before the words of a command.
 _WITH_VALUE = (
     *("--format", "--project", "-c", "--limit", "-n"),
-    *("--resource", "--name", "--on", "--message", "-m"),
+    *("--resource", "--name", "--on", "--message", "-m", "--good", "--bad"),
 )
 
 
@@ -81,10 +83,7 @@ class _Shown(Exception):
 def _show_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if not wanted or context.resilient_parsing:
         return
-    from importlib.metadata import version  # here: few ask
-
-    number = version("mulligan")
-    raise _Shown(Answer(data={"version": number}, blocks=[Line(f"mulligan, version {number}")]))
+    raise _Shown(Answer(data={"version": VERSION}, blocks=[Line(f"mulligan, version {VERSION}")]))
 
 
 @click.group(

@@ -34,6 +34,25 @@ class StepFailed(Failed):
     )
 
 
+class BisectionStopped(Failed):
+    """A bisection ended without a result: the command did not say whether it passes or fails."""
+
+    message = "the bisection stopped at {checkpoint}: {reason}"
+    hint = (
+        "a command says 0 for passed, 1 to 127 for failed, and 125 to skip; with `-v` you see what it prints"
+    )
+
+
+class BisectionUndecided(Failed):
+    """Groups that a bisection skipped hide the first one at which the command fails."""
+
+    message = "one of these is the first at which the command fails, and all before the last were skipped: {candidates}"
+    hint = Advice(
+        "let the command decide there, too, or compare two of them with ",
+        NextStep("checkpoints.diff", old=..., new=...),
+    )
+
+
 class ToolFailed(Failed):
     """A tool call did not succeed."""
 

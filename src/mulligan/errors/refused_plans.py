@@ -221,6 +221,18 @@ class CheckpointForeign(Refused):
     hint = Advice(NextStep("checkpoints.list", plan="{plan_id}"), " shows the checkpoints of this plan")
 
 
+class BisectionImpossible(Refused):
+    """The two ends of a bisection do not fit: nothing leads from the one to the other."""
+
+    message = "{reason}"
+
+
+class BisectionEndsWrong(Refused):
+    """The command fails at the good end of a bisection, or passes at the bad one."""
+
+    message = "the command {result} at {checkpoint}, the {end} end (exit status {exit_status})"
+
+
 class CheckpointNotATarget(Refused):
     """The checkpoint is not a target for rollbacks."""
 

@@ -7,7 +7,7 @@ folder without one is a leftover. A folder itself is not locked: on NFS it canno
 import errno
 import fcntl
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -19,11 +19,19 @@ _LOCK = ".lock"
 _TRIES = 20  # each is lost only to a process that clears leftovers in the instant between two calls
 
 
+def _remove_folder(folder: Path) -> None:
+    import shutil  # here: it loads every kind of compression there is
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 class Rooms:
     """A folder of rooms. A room is locked while its maker lives: that distinguishes live work from leftovers."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, remove: Callable[[Path], None] = _remove_folder) -> None:
+        """Keep rooms in this folder; `remove` removes one with all that is in it, as far as it can."""
         self._folder = folder
+        self._remove_folder = remove
         self._cleared = False
 
     @contextmanager
@@ -39,7 +47,7 @@ class Rooms:
         finally:
             try:
                 with act("room.clear"):
-                    _remove(path)
+                    self._remove(path)
             finally:
                 os.close(lock)
 
@@ -53,7 +61,7 @@ class Rooms:
                 try:
                     path.mkdir(mode=0o700)
                 except BaseException:
-                    _remove(path)
+                    self._remove(path)
                     os.close(lock)
                     raise
             return path, lock
@@ -72,23 +80,20 @@ class Rooms:
                 count += 1
                 size += size_of_folder(path)
                 if clear:
-                    _remove(path)
+                    self._remove(path)
                 os.close(lock)
         return count, size
 
-
-def _remove(room: Path) -> None:
-    """Remove a room, which is empty most of the time; what cannot be removed now the next one clears."""
-    try:
-        room.rmdir()
-    except FileNotFoundError:
-        pass
-    except OSError:
-        import shutil  # here: it loads every kind of compression there is
-
-        shutil.rmtree(room, ignore_errors=True)
-    with suppress(OSError):  # the next process finds it unlocked
-        _lock_file(room).unlink()
+    def _remove(self, room: Path) -> None:
+        """Remove a room, which is empty most of the time; what cannot be removed now the next one clears."""
+        try:
+            room.rmdir()
+        except FileNotFoundError:
+            pass
+        except OSError:
+            self._remove_folder(room)
+        with suppress(OSError):  # the next process finds it unlocked
+            _lock_file(room).unlink()
 
 
 def _lock_file(room: Path) -> Path:
@@ -102,7 +107,8 @@ def _new_lock(room: Path) -> int | None:
     try:
         return _locked(fd, file)
     except LockImpossible:
-        _remove(room)
+        with suppress(OSError):
+            file.unlink()
         raise
 
 

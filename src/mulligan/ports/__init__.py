@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Pinned,
         Pins,
         PlanFolders,
+        TrialRooms,
     )
     from mulligan.ports.storage import (
         Publication,
@@ -46,7 +47,8 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "mulligan.ports.claims": "Claim LockHolder Locks",
         "mulligan.ports.engine": "Crew Ended Engine SideWork SideWorks StopRequest",
         "mulligan.ports.pack_storage": "Lease Leases PackDraft PackStorage",
-        "mulligan.ports.places": "Homes LeftLock Neighbour Neighbours ParkedCopies Pinned Pins PlanFolders",
+        "mulligan.ports.places": "Homes LeftLock Neighbour Neighbours ParkedCopies Pinned Pins PlanFolders "
+        "TrialRooms",
         "mulligan.ports.storage": "Publication Replacement SandboxKind SandboxKinds SandboxOrder "
         "SnapshotStore StoredTrees WorkingTree",
         "mulligan.ports.streams": "Streams",

@@ -92,6 +92,16 @@ class ParkedCopies(Protocol):
         """Remove all of them, but those that plans adopt meanwhile; return whether there were any."""
 
 
+class TrialRooms(Protocol):
+    """Rooms among the sandboxes for copies that belong to no plan; one is locked while its maker lives."""
+
+    def room(self) -> AbstractContextManager[Path]:
+        """Make a new empty folder, and remove it with its contents at the end."""
+
+    def abandoned(self, *, clear: bool) -> tuple[int, int]:
+        """Find the rooms whose makers died, and remove them where asked; return how many, and their bytes."""
+
+
 class PlanFolders(Protocol):
     """Folders that were made for plans: their sandboxes, or what their tool calls were handed."""
 

@@ -283,6 +283,12 @@ class SandboxKind(Protocol):
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
         """Make a working copy of one of the parent's snapshots, which is its base; repeatable like `create`."""
 
+    def fill(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
+        """Make a working copy that no row refers to, and that is still missing, of a snapshot; nothing is pinned."""
+
+    def give_git_directory(self, sandbox: Sandbox) -> None:
+        """Give a copy of the files of a real checkout, if it is one, a git directory of its own, as the real one is."""
+
     def exists(self, sandbox: Sandbox) -> bool:
         """Return whether the working copy exists."""
 

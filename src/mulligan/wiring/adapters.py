@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
     from mulligan.config import Entry
+    from mulligan.osfiles.tempdirs import Rooms
     from mulligan.ports import Confinement, Pins, RealPlaces
     from mulligan.rows.database import Database
     from mulligan.rows.sql_connection import SqlConnection
@@ -242,6 +243,18 @@ class Adapters:
     def parked(self) -> ParkedTrees:
         """Working copies of plans that are over."""
         return self.sandbox_kinds.parked
+
+    @cached_property
+    def trials(self) -> Rooms:
+        """Rooms for copies that belong to no plan."""
+        from mulligan.adapters.sandboxes.removal import remove_tree
+        from mulligan.osfiles.tempdirs import Rooms
+
+        def remove(room: Path) -> None:
+            remove_tree(room, self.sandbox_home)
+            remove_tree(self._scratch / room.relative_to(self.sandbox_home), self._scratch)
+
+        return Rooms(self.sandbox_home / ".trials", remove)
 
     @property
     def user_pins(self) -> Pins:

@@ -183,10 +183,10 @@ def _reserved(folder: Path) -> str:
     return reserved_place(folder, Path.home())
 
 
-def drop_settings(home: Path) -> tuple[str, ...]:
+def drop_settings(home: Path, folder: Path) -> tuple[str, ...]:
     """Drop the settings of a home that only its user may decide, as it came from elsewhere; return a note for each."""
     from mulligan.adapters.settings_files import read_settings, unset_setting
-    from mulligan.config import Source
+    from mulligan.config import Source, setting_named
     from mulligan.wiring.layered_settings import is_shareable
 
     file = home / "config.toml"
@@ -199,8 +199,9 @@ def drop_settings(home: Path) -> tuple[str, ...]:
     for key, value in found.items():
         if not is_shareable(key):
             unset_setting(file, Source.PROJECT_FILE, key)
-            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            again = NextStep("config.set", key=key, value=text)
+            separator = setting_named(key, str(file)).type.separator
+            text = separator.join(map(str, value)) if isinstance(value, list) else str(value)
+            again = NextStep("config.set", key=key, value=text, project=str(folder))
             notes.append(Advice(f"the setting {key} was not taken over; to set it again: ", again))
     return tuple(notes)
 

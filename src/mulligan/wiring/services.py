@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mulligan.application.apply.plan_apply import PlanApplyService
     from mulligan.application.apply.plan_unapply import PlanUnapplyService
     from mulligan.application.apply.snapshot_merge import MergeService
+    from mulligan.application.bisection.bisect_service import BisectService
     from mulligan.application.checkpoints.checkpoint_library import CheckpointLibrary
     from mulligan.application.checkpoints.checkpoint_service import CheckpointService
     from mulligan.application.checkpoints.project_sweep import SweepService
@@ -96,6 +97,7 @@ class Services:
     answers: AnswerService = _in("plans.question_answers.AnswerService")
     appends: AppendService = _in("corrections.append.AppendService")
     applies: PlanApplyService = _in("apply.plan_apply.PlanApplyService")
+    bisections: BisectService = _in("bisection.bisect_service.BisectService")
     checkpoint_queries: CheckpointQueries = _in("queries.checkpoint_queries.CheckpointQueries")
     corrections: CorrectionService = _in("corrections.revert.CorrectionService")
     diffs: DiffService = _in("queries.checkpoint_diff.DiffService")
@@ -125,6 +127,7 @@ class Services:
     appearances = _in("sandboxes.appearance_rules.AppearanceService")
     calls = _in("runs.tool_calls.ToolCallService")
     checkpoints: CheckpointService = _in("checkpoints.checkpoint_service.CheckpointService")
+    copies = _in("bisection.scratch_copies.ScratchCopies")
     children = _in("subplans.child_plans.ChildPlans")
     claims: PlanClaims = _in("plans.plan_claims.PlanClaims")
     cut_off = _in("timeline.cut_off_work.CutOffWork")

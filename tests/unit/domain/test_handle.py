@@ -1,13 +1,16 @@
 """Handles of plans, and the words that name what is in them."""
 
+from collections.abc import Iterator
 from itertools import islice
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mulligan.domain.plans import handle
 from mulligan.domain.plans.handle import (
     GroupReference,
+    HandleSupply,
     free_handle,
     group_reference,
     handles_for,
@@ -55,6 +58,30 @@ def test_handles_are_tried_in_order(name: str, parent: str | None, handles: list
 
 def test_the_first_free_one_is_taken() -> None:
     assert free_handle("tune", None, {"tune", "tune-2", "tune-4"}) == "tune-3"
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "A", "a-2", "first", "x" * 40]), st.none() | st.just("p"))))
+def test_a_supply_gives_each_plan_the_first_free_one(plans: list[tuple[str, str | None]]) -> None:
+    supply, taken = HandleSupply(), set[str]()
+    for name, parent in plans:
+        expected = free_handle(name, parent, taken)
+        assert supply.next_for(name, parent) == expected
+        taken.add(expected)
+
+
+def test_a_supply_tries_no_handle_twice_for_many_plans_of_one_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = list[str]()
+
+    def noted(name: str, parent: str | None) -> Iterator[str]:
+        for each in handles_for(name, parent):
+            tried.append(each)
+            yield each
+
+    monkeypatch.setattr(handle, "handles_for", noted)
+    supply = HandleSupply()
+    given = [supply.next_for(name, None) for name in ("Long run", "long run", "long-run") for _ in range(100)]
+    assert len({*given}) == 300
+    assert tried == given
 
 
 @given(st.text(max_size=50), st.none() | st.just("tune"), st.integers(1, 1200))

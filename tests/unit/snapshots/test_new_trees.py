@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.snapshots.new_trees import c_copy, file_copy, tree_creation
+from mulligan.adapters.snapshots.scan.scan import Gone, Scan
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import RestoreFailed, SnapshotDamaged
@@ -391,6 +392,21 @@ def test_a_tree_that_changes_while_it_is_listed_is_looked_at_again(
     (tmp_path / "taken").rename(tmp_path / "new" / "folder")
     mtime = tree.stat().st_mtime_ns
     os.utime(tmp_path / "new", ns=(mtime, mtime))
+    assert take(store, tmp_path / "new") == snapshot
+
+
+def test_a_tree_that_cannot_be_listed_afterwards_is_read_by_the_next_capture(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = new_store(tmp_path / "store", ahead_ns=AHEAD_NS)
+    snapshot = take(store, tree)
+
+    def vanish(*_: object) -> None:
+        raise Gone("folder")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Scan, "list_all", vanish)
+        create(store, snapshot, tmp_path / "new", tree)
     assert take(store, tmp_path / "new") == snapshot
 
 

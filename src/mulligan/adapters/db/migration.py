@@ -13,7 +13,7 @@ from msgspec import Struct
 from mulligan.adapters.db.database_file import version_of
 from mulligan.adapters.db.relative_paths import make_paths_relative
 from mulligan.boundaries import act
-from mulligan.domain.plans.handle import free_handle
+from mulligan.domain.plans.handle import HandleSupply
 from mulligan.errors import DatabaseTooNew, DatabaseUnusable
 from mulligan.osfiles.folders import sync_folder
 
@@ -66,11 +66,10 @@ def migrate(connection: SqliteConnection, migrations: Sequence[Migration]) -> No
 def _make_handles(connection: SqliteConnection) -> None:
     """Give each plan its handle, in the order in which they were made: parents come before their children."""
     handles: dict[str, str] = {}
-    taken: set[str] = set()
+    supply = HandleSupply()
     for row in connection.rows("SELECT plan_id, parent_plan_id, name FROM plans ORDER BY ordinal"):
-        handle = free_handle(row["name"], handles.get(row["parent_plan_id"]), taken)
+        handle = supply.next_for(row["name"], handles.get(row["parent_plan_id"]))
         handles[row["plan_id"]] = handle
-        taken.add(handle)
         connection.execute("UPDATE plans SET handle = ? WHERE plan_id = ?", (handle, row["plan_id"]))
 
 

@@ -41,7 +41,8 @@ _LEFT_OUT = (
         f"{_DATABASE}-wal",
         f"{_DATABASE}-shm",
     ),
-    *("store/rooms", "store/caches", "store/asides", "store/lock", "store/upkeep", "sandboxes/.parked"),
+    *("store/rooms", "store/caches", "store/asides", "store/lock", "store/upkeep"),
+    *("sandboxes/.parked", "sandboxes/.trials"),
 )
 _LONGEST_NAME = 200
 _PLAN_FILES = 4  # sandboxes/PLAN/RESOURCE/NAME: from here on, plans decide what there is

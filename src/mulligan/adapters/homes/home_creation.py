@@ -70,8 +70,8 @@ class HomeKeeper(Struct, frozen=True, eq=False, kw_only=True):
     reserved: Callable[[Path], str]  # why a folder cannot become a project; empty: it can
     is_tracked: Callable[[Path], bool]  # whether git tracks something in a folder: it came with a checkout
     drop_settings: Callable[
-        [Path], tuple[str, ...]
-    ]  # drops what only the user may set in a home; returns notes
+        [Path, Path], tuple[str, ...]
+    ]  # drops what only the user may set in a home, of that folder; returns notes
 
     def plan_for(self, folder: Path, home: Path | None) -> ProjectPlace:
         """Return the place of a project that is yet to be made; refuse a folder that can have none."""
@@ -280,7 +280,7 @@ class HomeKeeper(Struct, frozen=True, eq=False, kw_only=True):
         if recorded != str(place.folder) and had_home_inside(original):
             raise ProjectCopied(path=str(place.folder), original=recorded, home=str(small_folder(original)))
         adoption = Adoption(place.folder, home)
-        notes = self.drop_settings(place.home)
+        notes = self.drop_settings(place.home, place.folder)
         with held_open(place.home) as at_rest:
             if not at_rest:
                 return replace(place, notes=notes)

@@ -152,6 +152,9 @@ class Private:
     def retire(self, sandbox: Sandbox, kept: Collection[CheckpointId]) -> None:
         """Do nothing: nothing was published."""
 
+    def give_git_directory(self, sandbox: Sandbox) -> None:
+        """Do nothing: it has none."""
+
     def carry_over(self, source: Path, sandbox: Sandbox) -> None:
         """Do nothing: all of it belongs to its snapshots."""
 

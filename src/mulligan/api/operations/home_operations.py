@@ -86,7 +86,7 @@ def import_home(around: Surroundings, file: Path, folder: str, home: str | None)
 
     def unpack(part: Path) -> HomeRecord:
         record = unpacked_home(around.folder / file, part)
-        notes.extend(drop_settings(part))
+        notes.extend(drop_settings(part, place))
         return record
 
     taken = home_keeper(around).take_in(place, own, unpack, lambda part: set_pins(around, part, place))

@@ -15,7 +15,7 @@ from mulligan.domain.resources.placement import lie_together
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.domain.trees.real_change import Snapshots
 from mulligan.errors import DatabaseBusy, SandboxMissing, TreeUnsteady
-from mulligan.ports import Publication, SandboxKinds, SnapshotStore, Unobserved
+from mulligan.ports import Observer, Publication, SandboxKinds, SnapshotStore, Unobserved
 from mulligan.ports.world import one_by_one
 
 Changes = Mapping[str, tuple[PathChange, ...]]  # by resource
@@ -139,6 +139,11 @@ class CheckpointManager:
             kind = self._kinds.of(sandbox)
             changes[sandbox.resource] = kind.restore(sandbox, snapshot, run.observer, kept, spare=spare)
         return changes
+
+    def put(self, sandboxes: Sequence[Sandbox], group: Stored, observer: Observer) -> None:
+        """Make copies that no run has exactly what the group holds."""
+        for sandbox in one_by_one(self._in_order(sandboxes, group), "resources restored", observer):
+            self._kinds.of(sandbox).restore(sandbox, group.snapshot_of(sandbox.resource), observer)
 
     def restore_paths(
         self, run: Run, group: Stored, known: Stored, paths: Mapping[str, Sequence[str]]

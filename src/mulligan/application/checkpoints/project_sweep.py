@@ -41,6 +41,7 @@ from mulligan.ports import (
     PlanFolders,
     SandboxKinds,
     SnapshotStore,
+    TrialRooms,
     WorkingTree,
 )
 from mulligan.rows.database import Database
@@ -93,6 +94,7 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
     locks: Locks
     ended: EndedSandboxes
     parked: ParkedCopies
+    trials: TrialRooms
     clock: Clock
 
     def sweep(self, *, dry_run: bool, observer: Observer) -> SweepReport:
@@ -104,6 +106,7 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
         orphans |= {folder: self.folders.size_of(folder) for folder in self.parked.all()}
         if not dry_run:
             self.parked.clear(wait=True)
+        trials, of_trials = self.trials.abandoned(clear=not dry_run)
         scratch = self._remove(self.scratch, self.scratch.list, dry_run=dry_run)
         sandboxes = self._sandboxes_but(plans)
         if not dry_run:
@@ -114,12 +117,13 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
         live = (lambda: self._live(plans)) if dry_run else self._settled_live
         swept = self.store.sweep(live, dry_run=dry_run, observer=observer)
         freed = swept.bytes_freed + left.size_bytes + sum(orphans.values()) + sum(scratch.values())
+        freed += of_trials
         return SweepReport(
             **asdict(replace(swept, bytes_freed=freed)),
             dry_run=dry_run,
             sandboxes_removed=tuple(map(str, orphans)),
             sandboxes_kept=tuple(self._kept(plans)),
-            work_folders_removed=left.work_folders,
+            work_folders_removed=left.work_folders + trials,
             stat_caches_removed=left.stat_caches,
             scratch_folders_removed=len(scratch),
         )
@@ -148,6 +152,8 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
         found = [f"the folder {folder}, which belongs to no plan" for folder in folders]
         scratch = self._remove(self.scratch, self.scratch.list, dry_run=False)
         found += [f"the folder {folder}, which an interrupted tool call left behind" for folder in scratch]
+        trials, _ = self.trials.abandoned(clear=True)
+        found += [f"{counted(trials, 'scratch copy', 'scratch copies')} of a bisection"] if trials else []
         sandboxes = self._sandboxes_but(())
         left = self.store.clear_leftovers(self._trees(sandboxes), dry_run=False)
         if left.work_folders or left.stat_caches:

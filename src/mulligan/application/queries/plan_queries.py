@@ -16,7 +16,7 @@ from mulligan.application.queries.left_work import work_left
 from mulligan.domain.plans.plan import SUITABLE, Phase, Plan, ResumedFrom, State
 from mulligan.domain.plans.step import StepStatus, about
 from mulligan.domain.views.status_view import ExecutionCounts, PlanErrorView, StepView
-from mulligan.errors import Advice, NextStep, NoPlanSuits, SnapshotDamaged, SystemFailed
+from mulligan.errors import Advice, NextStep, NoPlanSuits, SnapshotDamaged, SystemFailed, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.application.queries.listing import Listing
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from mulligan.rows.database import Database
     from mulligan.rows.transaction import Transaction
 
+_OTHER_ACTS = ("bisect", "diff")  # for which the state of a plan does not matter
+_TO_BISECT = 2  # groups, at least
 _PRINTED = 100  # calls whose output is part of a status, the newest ones
 _OF_PRINTED = ("exit_status", "stdout", "stderr", "stdout_omitted", "stderr_omitted")
 
@@ -119,9 +121,19 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
 
     def newest_for(self, act: str) -> PlanId:
         """Find the newest plan that an act makes sense for; a child plan is never meant."""
+        if act not in (*SUITABLE, *_OTHER_ACTS):
+            acts = ", ".join(sorted((*SUITABLE, *_OTHER_ACTS)))
+            raise UsageWrong(
+                reason=f"{act!r} is not an act that has a newest plan", hint=f"name one of: {acts}"
+            )
         with self.database.reading() as db:
             if act == "diff":
                 return db.plans.newest_that_changed() or db.plans.resolve("latest").plan_id
+            if act == "bisect":
+                found = db.plans.newest_with_groups(_TO_BISECT)
+                if found is None:
+                    raise _none_suits(db, act)
+                return found
             found = db.plans.newest_in(SUITABLE[act], idle=False) if act == "apply" else None
             if found is None:
                 found = (
@@ -315,8 +327,11 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
             )
         if plan.failure is None:
             return None
+        message, asked = plan.failure.message, plan.failure.question
+        if plan.state is State.CANCELLED and asked is not None:  # it waits no longer
+            message = f"a question was not answered: {asked.question}"
         return PlanErrorView(
-            message=plan.failure.message,
+            message=message,
             step=plan.failure.step,
             tool=plan.failure.tool,
             checkpoint=plan.failure.checkpoint,
@@ -402,7 +417,8 @@ def _tree(db: Transaction, plan: Plan, *, superseded: bool) -> TreeNode:
     from mulligan.domain.views.history_tree import history_tree
 
     plan_id = plan.plan_id
-    decisions = [d for d in db.decisions.list(plan_id) if superseded or not d.superseded]
+    numbered = enumerate(db.decisions.list(plan_id), start=1)
+    decisions = {number: d for number, d in numbered if superseded or not d.superseded}
     children = [
         (child, _tree(db, child.plan, superseded=superseded))
         for child in db.children.list(plan_id)

@@ -9,6 +9,7 @@ from mulligan.domain.resources.appearance import Appearance
 from mulligan.domain.resources.bounds import Bounds
 from mulligan.domain.resources.placement import lies_in
 from mulligan.domain.resources.resource import Sandbox, Strategy
+from mulligan.domain.text.ids import PlanId
 from mulligan.errors import Advice, ConfinementImpossible, MulliganError, NextStep, SettingInvalid, ToolFailed
 from mulligan.ports import Claim, Confinement
 
@@ -62,13 +63,20 @@ class ConfinementService:
         """
         key = (run.claim, appearance)
         if key not in self._drawn:
-            bounds = None
-            if run.settings.isolate is not Isolation.OFF and not self._confinement.lacking():
-                bounds = self._confinement.bounds(
-                    run.plan.plan_id, run.sandboxes, run.settings.writable, appearance
-                )
-            self._drawn[key] = bounds
+            self._drawn[key] = self.drawn(run.plan.plan_id, run.sandboxes, run.settings, appearance)
         return self._drawn[key]
+
+    def drawn(
+        self,
+        plan_id: PlanId,
+        sandboxes: Sequence[Sandbox],
+        settings: Settings,
+        appearance: Appearance | None,
+    ) -> Bounds | None:
+        """Determine the same for sandboxes, under settings."""
+        if settings.isolate is Isolation.OFF or self._confinement.lacking():
+            return None
+        return self._confinement.bounds(plan_id, sandboxes, settings.writable, appearance)
 
     def explain(
         self, error: MulliganError, folder: Path, bounds: Bounds | None, sandboxes: Sequence[Sandbox]

@@ -49,10 +49,11 @@ class AppearanceService:
 
     def _of(self, run: Run, sandboxes: Sequence[Sandbox]) -> Appearance | str | None:
         if run.claim not in self._found:
-            self._found[run.claim] = self._appearance(run.settings, sandboxes)
+            self._found[run.claim] = self.shown(run.settings, sandboxes)
         return self._found[run.claim]
 
-    def _appearance(self, settings: Settings, sandboxes: Sequence[Sandbox]) -> Appearance | str | None:
+    def shown(self, settings: Settings, sandboxes: Sequence[Sandbox]) -> Appearance | str | None:
+        """Return where processes see sandboxes; None: at their own paths, as wished; a text: so, and why."""
         copies = [each for each in sandboxes if each.strategy is not Strategy.IN_PLACE]
         if settings.at is SandboxPlace.OWN_PATH or not copies:
             return None

@@ -53,6 +53,7 @@ from mulligan.ports import (
     SandboxKinds,
     SandboxOrder,
     SnapshotStore,
+    TrialRooms,
 )
 from mulligan.ports.world import one_by_one
 from mulligan.rows.database import Database
@@ -71,6 +72,7 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
     neighbours: Neighbours
     homes: Homes
     parked: ParkedCopies
+    trials: TrialRooms
     locks: Locks
     rules: ConfinementService
     appearances: AppearanceService
@@ -137,6 +139,7 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
 
     def make(self, run: Run) -> None:
         """Copy every resource into its sandbox, and start the plan: intent first, rows last."""
+        self.trials.abandoned(clear=True)  # they may hold as much as the sandboxes will
         orders = [self._order(run, resource) for resource in run.plan.definition.resources]
         for order in orders:
             kind = self._kind(order.resource, run.plan.definition, run.settings)

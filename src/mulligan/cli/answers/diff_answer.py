@@ -40,7 +40,7 @@ def diff_answer(diff: "Diff", view: DiffView = DiffView.PATCH, look: str = "mull
         case DiffView.PATCH:
             blocks: Sequence[Block] = [Patch(diff.patch, _cut_summary(diff, look))]
         case DiffView.STAT:
-            blocks = [*map(Line, _stat(diff))]
+            blocks = [*map(Line, stat_lines(diff))]
         case DiffView.NAMES:
             blocks = [Line(name) for name, _ in _named(diff)]
     reply = diff_reply(diff)
@@ -60,7 +60,7 @@ def _named(diff: "Diff") -> "Iterator[tuple[str, FileDiff | FolderDiff]]":
         yield f"{each.resource}/{name}" if several else name, each
 
 
-def _stat(diff: "Diff") -> "Iterator[str]":
+def stat_lines(diff: "Diff") -> "Iterator[str]":
     """Yield a line for each path with how much of it differs, as `git diff --stat` does, and the sum."""
     named = list(_named(diff))
     if not named:

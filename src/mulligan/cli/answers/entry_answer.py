@@ -110,7 +110,7 @@ def _files(entry: EntryView) -> str:
 def _state(entry: EntryView) -> str:
     if entry.dropped:
         return "dropped"
+    if entry.redoable:
+        return "undone, can be redone"
     ended = "taken" if entry.taken else _STATUS.get(entry.status, "")
-    if entry.undone and not ended:
-        return "undone, can be redone" if entry.redoable else "undone"
-    return ended
+    return "undone" if entry.undone and not ended else ended

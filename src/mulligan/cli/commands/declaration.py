@@ -51,6 +51,8 @@ class ExplainedCommand(click.Command):
 class CommandWithPaths(ExplainedCommand):
     """A command that takes paths after `--`, whatever comes before it; `paths_of` has them."""
 
+    after = "[-- PATH...]"
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take the paths away before the words are read."""
         if "--" in args:
@@ -60,13 +62,19 @@ class CommandWithPaths(ExplainedCommand):
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the words of the usage line."""
-        return [*super().collect_usage_pieces(ctx), "[-- PATH...]"]
+        return [*super().collect_usage_pieces(ctx), self.after]
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
         """Offer files after `--`."""
         from click.shell_completion import CompletionItem
 
         return [CompletionItem("", "file")] if _PATHS in ctx.meta else super().shell_complete(ctx, incomplete)
+
+
+class CommandAfterPlan(CommandWithPaths):
+    """A command that takes another one after `--`; `paths_of` has its words."""
+
+    after = "-- COMMAND..."
 
 
 _PATHS = "mulligan.paths"
@@ -128,12 +136,12 @@ def example_of(command: click.Command) -> str:
 
 # What a word names, by what its parameter is called: the shell can complete it.
 _NAMED = {
-    "checkpoint": "checkpoint", "checkpoint_and_paths": "checkpoint or file", "choice": "alternative",
-    "correction": "correction", "decision": "decision", "file": "file", "forgotten": "file", "home": "dir",
-    "key": "key", "new": "checkpoint", "old": "checkpoint", "on": "plan", "other": "checkpoint", "path": "dir",
-    "paths": "conflict", "plan": "plan", "plan_or_file": "plan or file", "project": "dir", "resource": "dir",
-    "settings": "setting", "start": "checkpoint", "stored": "file", "tool": "tool", "value": "value",
-    "what": "plan or entry", "words": "program",
+    "bad": "checkpoint", "checkpoint": "checkpoint", "checkpoint_and_paths": "checkpoint or file",
+    "choice": "alternative", "correction": "correction", "decision": "decision", "file": "file", "forgotten": "file",
+    "good": "checkpoint", "home": "dir", "key": "key", "new": "checkpoint", "old": "checkpoint", "on": "plan",
+    "other": "checkpoint", "path": "dir", "paths": "conflict", "plan": "plan", "plan_or_file": "plan or file",
+    "project": "dir", "resource": "dir", "settings": "setting", "start": "checkpoint", "stored": "file",
+    "tool": "tool", "value": "value", "what": "plan or entry", "words": "program",
 }  # fmt: skip
 
 

@@ -1,12 +1,19 @@
-"""The commands on the folder's timeline: `log`, `undo` and `redo`."""
+"""The commands on what was done in a folder: `log`, `undo`, `redo`, and `bisect`, which finds what broke it."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from mulligan.cli.commands.declaration import command, newest, on_any_branch
+from mulligan.cli.commands.declaration import (
+    CommandAfterPlan,
+    command,
+    newest,
+    on_any_branch,
+    paths_of,
+)
 from mulligan.errors import UsageWrong
 
 if TYPE_CHECKING:
@@ -109,3 +116,35 @@ def redo(invocation: Invocation, number: int | None, yes: bool, dry_run: bool, o
         )
 
     return invocation.confirmed_here(act, "Redo", dry_run=dry_run, yes=yes, onto_branch=onto_branch)
+
+
+@command(
+    group,
+    "bisect",
+    example="mulligan bisect upgrade-api -- grep -q v1 api.txt",
+    codes=(0, 1, 2, 3, 130),
+    cls=CommandAfterPlan,
+)
+@click.argument("plan", required=False, metavar="[PLAN]")
+@click.option("--good", metavar="CP", help="A checkpoint at which COMMAND passes; the first unless given.")
+@click.option("--bad", metavar="CP", help="A later one at which COMMAND fails; the newest unless given.")
+@click.pass_context
+def bisect(
+    context: click.Context, invocation: Invocation, plan: str | None, good: str | None, bad: str | None
+) -> Answer:
+    """Find the first checkpoint of a plan at which COMMAND fails; of the newest plan unless named.
+
+    COMMAND runs in a scratch copy of the plan's resources, seen and confined as a step is: the plan, its sandboxes and
+    the real files stay as they are. Exit status 0 is passed, 125 skips a checkpoint, 1 to 127 is failed, and 128 or
+    more ends the search, as with `git bisect run`. A checkpoint is a number (`@3`, `tune@3`), a label, an id, or the
+    number of an entry of `mulligan log`. With -v you see what COMMAND prints.
+    """
+    from mulligan.cli.answers.plans.bisect_answer import bisect_answer, follow
+
+    project = invocation.project()
+    tried, printed = follow(invocation)
+    found = project.bisect(
+        paths_of(context), plan=plan, good=good, bad=bad, folder=Path.cwd(), tried=tried, printed=printed
+    )
+    look = project.checkpoints.diff if found.first_bad is not None else None
+    return bisect_answer(found, look)

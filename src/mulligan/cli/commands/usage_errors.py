@@ -18,8 +18,10 @@ def usage_error(exc: click.ClickException, command: str) -> UsageWrong:
     see = f"see `{context.command_path if context else f'mulligan {command}'} --help`"
     match exc:
         case click.NoSuchOption():
-            near = nearest_word(exc.option_name, exc.possibilities or ())
-            meant = f"did you mean `{near}`? " if near else ""
+            # Without the dashes, which make short words look alike.
+            known = {option.lstrip("-"): option for option in exc.possibilities or ()}
+            near = nearest_word(exc.option_name.lstrip("-"), known)
+            meant = f"did you mean `{known[near]}`? " if near else ""
             return UsageWrong(reason=f"there is no option {exc.option_name}", hint=f"{meant}{see}")
         case click.MissingParameter(param=click.Parameter() as parameter):
             choices = f": {_choices(parameter)}" if isinstance(parameter.type, click.Choice) else ""

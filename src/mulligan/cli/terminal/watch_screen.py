@@ -180,9 +180,9 @@ def _in_lines(project: Project, looks: Iterator[PlanProgress], names: ShortNames
         if look is before:
             continue
         news = sorted(_news(project, look, "", seen), key=lambda each: each[0].created_at)
-        if before is None:
+        if before is None and not look.is_over:  # else the status that follows says so
             print(harmless(f"{look.handle}: {state_words(look.phase, look.state)}"), flush=True)
-        else:
+        elif before is not None:
             for event, whose in news:
                 text = names.text(told(event))
                 print(harmless_lines(f"{clock_time(event.created_at)} {whose}{text}"), flush=True)

@@ -59,6 +59,22 @@ def free_handle(name: str, parent: str | None, taken: Container[str]) -> str:
     return next(handle for handle in handles_for(name, parent) if handle not in taken)
 
 
+class HandleSupply:
+    """A supply of handles, each taken once; many plans of one name cost as much as that many names."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._series: dict[tuple[str | None, str], Iterator[str]] = {}
+
+    def next_for(self, name: str, parent: str | None) -> str:
+        """Return the first handle for a name that was not given out yet."""
+        word = (parent, _word_for(name, parent))
+        series = self._series.setdefault(word, handles_for(name, parent))  # what was taken stays so
+        handle = next(handle for handle in series if handle not in self._taken)
+        self._taken.add(handle)
+        return handle
+
+
 def numbered_handles(name: str, parent: str | None) -> tuple[str, str]:
     """Return two texts: all numbered handles for a name are from the first on and before the second."""
     word = _word_for(name, parent)

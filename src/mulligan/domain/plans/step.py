@@ -100,17 +100,26 @@ def about(step: Step) -> str | None:
         return None
     match step.action:
         case ToolUse(tool=tool, args=args):
-            words = args.get("argv")
-            line = " ".join(map(str, words)) if isinstance(words, list) else args.get("command")
-            text = str(line) if line else f"{tool} {args.get('path', '')}"
+            text = about_call(tool, args)
         case Choice(question=question) | Question(question=question):
             text = question
         case Subplans(plans=plans):
             text = f"child plans {', '.join(plan.name for plan in plans)}"
         case Milestone():
             text = f"checkpoint {step.label}" if step.label else ""
+    return _short(text) or None
+
+
+def about_call(tool: str, arguments: Mapping[str, Json]) -> str:
+    """Describe a call of a tool in one short line: the command, or the tool and a path."""
+    words = arguments.get("argv")
+    line = " ".join(map(str, words)) if isinstance(words, list) else arguments.get("command")
+    return _short(str(line) if line else f"{tool} {arguments.get('path', '')}")
+
+
+def _short(text: str) -> str:
     short = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return (short if len(short) <= _LONGEST_ABOUT else f"{short[: _LONGEST_ABOUT - 1].rstrip()}…") or None
+    return short if len(short) <= _LONGEST_ABOUT else f"{short[: _LONGEST_ABOUT - 1].rstrip()}…"
 
 
 def question_step(question: str) -> Step:

@@ -1,7 +1,7 @@
 """The history of a plan as a tree: decisions, what followed from them, and the checkpoints taken on the way."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -48,19 +48,20 @@ class TreeNode(Struct, frozen=True, kw_only=True):
 def history_tree(
     plan: Plan,
     lines: Sequence[Line],
-    decisions: Sequence[Decision],
+    decisions: Mapping[int, Decision],
     groups: Sequence[CheckpointGroup],
     corrections: Sequence[Correction],
     children: "Sequence[tuple[Child, TreeNode]]",
 ) -> TreeNode:
     """The tree of a plan. A checkpoint hangs on the decision that was the newest on its line when it was taken.
 
-    So does a child plan, given with the tree of its own; one that its parent left behind is superseded.
+    So does a child plan, given with the tree of its own; one that its parent left behind is superseded. Decisions come
+    with their numbers in the plan.
     """
     by_intervention = {correction.intervention_id: correction for correction in corrections}
     by_number = {line.line: line for line in lines}
     by_line: dict[int, list[Decision]] = {}
-    for decision in sorted(decisions, key=lambda d: d.seq):
+    for decision in sorted(decisions.values(), key=lambda d: d.seq):
         by_line.setdefault(decision.line, []).append(decision)
 
     def newest(line: int, seq: int) -> str | None:
@@ -74,17 +75,26 @@ def history_tree(
                 return None
             line, seq = here.parent_line, here.fork_seq
 
-    known = {decision.decision_id for decision in decisions}
+    known = {decision.decision_id for decision in decisions.values()}
     hanging: dict[str | None, list[tuple[int, TreeNode]]] = {}
     for group in groups:
-        hanging.setdefault(newest(group.line, group.seq), []).append((group.seq, _checkpoint(group)))
+        hanging.setdefault(newest(group.line, group.seq), []).append(
+            (group.seq, _checkpoint(group, plan.handle))
+        )
     for child, tree in children:
         gone = child.plan.state is State.CANCELLED and plan.state is not State.CANCELLED
         place = newest(child.spawn.line, child.spawn.seq)
         hanging.setdefault(place, []).append((child.spawn.seq, replace(tree, superseded=gone)))
-    for decision in sorted(decisions, key=lambda d: -d.seq):  # children before parents
+    for number, decision in sorted(decisions.items(), key=lambda d: -d[1].seq):  # children before parents
         children_of = _in_order(hanging.get(decision.decision_id, ()))
-        node = _decision(decision, by_intervention.get(decision.decision_id), children_of)
+        about = _about(decision, by_intervention.get(decision.decision_id))
+        node = TreeNode(
+            type=NodeType.DECISION,
+            id=decision.decision_id,
+            superseded=decision.superseded,
+            about={"handle": f"{plan.handle}/d{number}", "number": number, **about},
+            children=children_of,
+        )
         parent = decision.parent_decision_id if decision.parent_decision_id in known else None
         hanging.setdefault(parent, []).append((decision.seq, node))
     return TreeNode(
@@ -92,6 +102,7 @@ def history_tree(
         id=plan.plan_id,
         superseded=False,
         about={
+            "handle": plan.handle,
             "name": plan.name,
             "phase": plan.phase.value,
             "state": plan.state.value,
@@ -101,22 +112,16 @@ def history_tree(
     )
 
 
-def _decision(decision: Decision, correction: Correction | None, children: tuple[TreeNode, ...]) -> TreeNode:
-    return TreeNode(
-        type=NodeType.DECISION,
-        id=decision.decision_id,
-        superseded=decision.superseded,
-        about={
-            "decision_type": decision.type.value,
-            "step": decision.step_name,
-            "question": decision.choice.question,
-            "chosen": decision.choice.chosen,
-            "alternatives": list(decision.choice.alternatives),
-            "rationale": decision.choice.rationale,
-            "correction": _correction(correction) if correction else None,
-        },
-        children=children,
-    )
+def _about(decision: Decision, correction: Correction | None) -> JsonObject:
+    return {
+        "decision_type": decision.type.value,
+        "step": decision.step_name,
+        "question": decision.choice.question,
+        "chosen": decision.choice.chosen,
+        "alternatives": list(decision.choice.alternatives),
+        "rationale": decision.choice.rationale,
+        "correction": _correction(correction) if correction else None,
+    }
 
 
 def _correction(correction: Correction) -> JsonObject:
@@ -128,12 +133,14 @@ def _correction(correction: Correction) -> JsonObject:
     }
 
 
-def _checkpoint(group: CheckpointGroup) -> TreeNode:
+def _checkpoint(group: CheckpointGroup, plan: str) -> TreeNode:
     return TreeNode(
         type=NodeType.CHECKPOINT,
         id=group.group_id,
         superseded=group.superseded,
         about={
+            "handle": f"{plan}@{group.number}",
+            "number": group.number,
             "checkpoint_type": group.reason.type.value,
             "label": group.reason.label,
             "step_index": group.step_index,

@@ -98,6 +98,11 @@ AND EXISTS (
 _LATEST_NOT_IDLE = (
     f"SELECT plan_id FROM plans WHERE parent_plan_id IS NULL AND NOT ({IDLE}) ORDER BY ordinal DESC LIMIT 1"  # noqa: S608 - our own text
 )
+_LATEST_WITH_GROUPS = """
+SELECT plan_id FROM plans WHERE parent_plan_id IS NULL AND (
+    SELECT COUNT(*) FROM checkpoint_groups AS g WHERE g.plan_id = plans.plan_id AND g.superseded = 0
+) >= ? ORDER BY ordinal DESC LIMIT 1
+"""
 _COUNT = "SELECT COUNT(*) AS count FROM plans"
 _COUNT_IN_STATE = "SELECT COUNT(*) AS count FROM plans WHERE state = ?"
 _COUNT_CHILDREN = """
@@ -229,6 +234,11 @@ class PlanRepository(RowRepository):
     def newest_that_changed(self) -> PlanId | None:
         """Return the newest plan that is not a child, nor finished without any change; None: there is none."""
         row = self._db.row(_LATEST_NOT_IDLE)
+        return PlanId(row["plan_id"]) if row else None
+
+    def newest_with_groups(self, count: int) -> PlanId | None:
+        """Return the newest plan that is not a child and has as many live groups; None: there is none."""
+        row = self._db.row(_LATEST_WITH_GROUPS, (count,))
         return PlanId(row["plan_id"]) if row else None
 
     def newest_in(self, states: Sequence[tuple[Phase, State]], *, idle: bool = True) -> PlanId | None:

@@ -49,6 +49,9 @@ class DirectorySandboxes(Private):
         self._copy_excluded(Path(parent.path), sandbox)
         return sandbox
 
+    def fill(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
+        self._fill(sandbox, snapshot, real_tree_of(sandbox), observer)
+
     def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> AbstractContextManager[None]:
         # Where a step is over when all its processes are, nothing keeps a file of the sandbox mapped from one
         # step to the next: the munmap that ends each map is an event, and the next map makes its own.

@@ -16,6 +16,7 @@ from mulligan.adapters.sandboxes.folder.folder_copy import (
 from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import Commits
 from mulligan.adapters.sandboxes.git.checkpoints.publication import Publishing
 from mulligan.adapters.sandboxes.git.checkpoints.whole_capture import WholeCaptures
+from mulligan.adapters.sandboxes.git.creation.private_git_dir import PrivateCopies
 from mulligan.adapters.sandboxes.git.creation.sandbox_creation import Making, borrow_again, make_fork
 from mulligan.adapters.sandboxes.git.git_context import GitContext
 from mulligan.adapters.sandboxes.git.places.lenders import ALTERNATES, lent_to
@@ -125,6 +126,17 @@ class GitSandboxes(DirectorySandboxes):
         with closing(self._commits(sandbox)) as commits:
             commits.start(snapshot, parent.base, self._context.bare_of(parent).base())
         return sandbox
+
+    def fill(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
+        self._fill(sandbox, _only(snapshot, 0), real_tree_of(sandbox, _GIT), observer)
+        self._restore_git_directory(sandbox, snapshot, observer)
+
+    def give_git_directory(self, sandbox: Sandbox) -> None:
+        top = Path(sandbox.path)
+        repository = self._context.opened(sandbox.resource, Path(sandbox.location))
+        copies = PrivateCopies(self._git, repository.top, top, self._place.project_home)
+        with _time_kept(top):
+            copies.make(repository, top / _GIT, top)
 
     @contextmanager
     def watch(self, sandbox: Sandbox, *, others_at_work: bool) -> Generator[None]:
@@ -288,7 +300,7 @@ class GitSandboxes(DirectorySandboxes):
         with _time_kept(Path(sandbox.path)):
             changes = self._store.restore(_only(snapshot, 1), _git_directory(sandbox), observer)
             follow_in(Path(sandbox.path) / _GIT, self._context.moves)
-        return _inside(changes)
+        return [each for each in _inside(changes) if not self._has_followed(each)]
 
     def _repository(self, resource: Resource, location: Path) -> Repository:
         super().check(resource, location)

@@ -81,6 +81,10 @@ class SqliteSandboxes(Private):
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
         return self._make(order, snapshot, observer)
 
+    def fill(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
+        make_private(self._files(sandbox).root)
+        self.restore(sandbox, snapshot, observer)
+
     def _folder(self, sandbox: Sandbox) -> Path:
         return self._files(sandbox).root  # a step may remove the database itself
 
@@ -178,8 +182,7 @@ class SqliteSandboxes(Private):
 
     def _make(self, order: SandboxOrder, base: Snapshot, observer: Observer) -> Sandbox:
         sandbox = self._sandbox(order, base)
-        make_private(self._files(sandbox).root)
-        self.restore(sandbox, base, observer)
+        self.fill(sandbox, base, observer)
         return sandbox
 
     def _changes(self, sandbox: Sandbox, snapshot: Snapshot) -> tuple[PathChange, ...]:

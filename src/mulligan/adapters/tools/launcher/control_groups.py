@@ -47,7 +47,7 @@ def discard(plan_id: str, guardian: int) -> None:
 def members(plan_id: str) -> list[int]:
     """Return the processes in all groups of a plan; groups that are empty are removed."""
     found: list[int] = []
-    top, wanted = _mounted_at(), f"{_PREFIX}{plan_id}-"
+    top, wanted = _mounted_at(), _group_of(plan_id)
     inside = [(folder, name) for folder, names, _ in os.walk(top) for name in names] if top else []
     for group in [os.path.join(folder, name) for folder, name in inside if name.startswith(wanted)]:
         for inner, _, _ in os.walk(group, topdown=False):
@@ -64,7 +64,11 @@ def _join(folder: str) -> None:
 
 
 def _name(plan_id: str, guardian: int) -> str:
-    return f"{_PREFIX}{plan_id}-{guardian}"
+    return f"{_group_of(plan_id)}{guardian}"
+
+
+def _group_of(plan_id: str) -> str:
+    return f"{_PREFIX}{plan_id.replace('/', '-')}-"
 
 
 def _remove(folder: str) -> None:

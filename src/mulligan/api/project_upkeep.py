@@ -1,0 +1,80 @@
+"""The upkeep of a project: its place on disk, its database, what can be freed or repaired, its copy in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mulligan.wiring.thread_services import ThreadServices
+
+if TYPE_CHECKING:
+    from mulligan.adapters.homes.home_archive import Exported
+    from mulligan.application.checkpoints.project_sweep import SweepReport
+    from mulligan.application.sandboxes.doctor import Diagnosis
+    from mulligan.ports import Observer
+    from mulligan.wiring.services import Services
+
+
+class ProjectUpkeep:
+    """A project folder and its home, by several threads at once; `Project` adds all that concerns plans."""
+
+    def __init__(self, *, services: Services, observer: Observer) -> None:
+        self._threads, self._observer = ThreadServices(services), observer
+        self.notes = services.adapters.place.notes  # for the user, such as settings that were not taken over
+
+    @property
+    def _services(self) -> Services:
+        return self._threads.here
+
+    @property
+    def folder(self) -> Path:
+        """The project folder."""
+        return self._services.adapters.project
+
+    @property
+    def home(self) -> Path:
+        """The project home: what mulligan keeps of the project, outside of its folder."""
+        return self._services.adapters.home
+
+    @property
+    def database(self) -> Path:
+        """The file that plans and checkpoints are recorded in."""
+        return self._services.adapters.database_path
+
+    def close(self) -> None:
+        """Close the database, which is opened again when needed; no other thread may be using the project."""
+        self._threads.close()
+
+    def prepare(self) -> None:
+        """Open the database, which makes it or brings it up to date."""
+        with self._services.adapters.database.reading():
+            pass
+
+    def problems(self) -> Sequence[str]:
+        """Return what is wrong with the rows of the project."""
+        return self._services.adapters.database.problems()
+
+    def doctor(self) -> Diagnosis:
+        """Look the project over, repair what is safe, and say what is left."""
+        return self._services.doctor.look_over(self._observer)
+
+    def gc(self, *, dry_run: bool = False) -> SweepReport:
+        """Free everything that no plan refers to, while others run."""
+        if not dry_run:
+            self._services.adapters.homes.clear_small_folder()
+        return self._services.sweeps.sweep(dry_run=dry_run, observer=self._observer)
+
+    def full_homes(self) -> list[str]:
+        """Say that all project homes together hold more than the setting core.disk-limit; empty where they do not."""
+        adapters = self._services.adapters
+        return [*filter(None, [adapters.homes.fullness(adapters.settings.of_project().disk_limit)])]
+
+    def export(self, file: Path, *, force: bool = False) -> Exported:
+        """Write the project home, with plans, checkpoints and sandboxes, into one file for `mulligan.import_project`.
+
+        Only with `force` does it replace another file. It is refused while a plan runs.
+        """
+        from mulligan.wiring.home_wiring import export_home
+
+        return export_home(self.home, file, self._services.adapters.database, force=force)
