@@ -144,9 +144,8 @@ class Project(ProjectUpkeep):
     ) -> Session:
         """Make a plan whose steps are the caller's own code, inside `with project.session(...) as session`.
 
-        `resources` are those of `mulligan.git()`, `directory()` and `sqlite()` by name, and without them the project
-        folder; `config` and `on_failure` are as in a plan file. `resume` continues the
-        session of that plan and allows no other argument but `take_over`, which kills a hung process that holds it.
+        `resources` are those of `mulligan.git()`, `directory()` and `sqlite()` by name, else the project folder;
+        `config`, `on_failure` are as in a plan file. `resume` continues one, with `take_over` also from a hung process.
         """
         from mulligan.api.sessions.session import Session
         from mulligan.api.sessions.session_plan import SessionWish, wanted_plan
@@ -328,15 +327,22 @@ class Project(ProjectUpkeep):
         return act(self._plan_id(plan), checkpoint, self._observer)
 
     def undo(
-        self, what: str | int | None = None, *, dry_run: bool = False, onto_branch: bool = False
+        self,
+        what: str | int | None = None,
+        *,
+        dry_run: bool = False,
+        onto_branch: bool = False,
+        keep_commits: bool = False,
     ) -> Undone:
         """Take back what was done last and still counts, over all plans; what others changed since stays.
 
         `what` names a plan, to stay within it, or an entry of the timeline by its number. An apply to a checkout that
-        is on another branch now is not taken back, unless with `onto_branch`.
+        is on another branch now needs `onto_branch`. With `keep_commits` only files change of what was done in place.
         """
         number = what if isinstance(what, int) else self.entry_to_undo(what, settle=not dry_run)
-        return self._services.turns.undo(number, self._observer, dry_run=dry_run, onto_branch=onto_branch)
+        return self._services.turns.undo(
+            number, self._observer, dry_run=dry_run, onto_branch=onto_branch, keep_commits=keep_commits
+        )
 
     def redo(self, number: int | None = None, *, dry_run: bool = False, onto_branch: bool = False) -> Undone:
         """Bring back what was undone last; a number makes sure that it is that entry. `onto_branch` as in `undo`."""
