@@ -107,9 +107,7 @@ class Project(ProjectUpkeep):
         services = self._services
         if on is not None:
             if resource is not None or name is not None:
-                raise UsageWrong(
-                    reason="the plan that goes on has its resource and its name", hint="omit them"
-                )
+                raise UsageWrong(reason="the plan that goes on has resource and name", hint="omit them")
             plan_id = self._plan_id(on)
             execution = services.extensions.extend(
                 plan_id, words, folder=folder, keep=keep, observer=self._observer, streams=streams
@@ -159,6 +157,10 @@ class Project(ProjectUpkeep):
         return Session(
             services=self._services.apart(None), observer=self._observer, plan=plan, take_over=take_over
         )
+
+    def fork(self, plan: str, *, at: str | None = None, name: str | None = None) -> PlanStatus:
+        """Make a plan that starts from a checkpoint group of another, `at` one or where a resume would go on."""
+        return self.status(self._services.plan_forks.fork(self._plan_id(plan), at, name, self._observer))
 
     def agent_event(self, event: AgentEvent) -> HookAnswer:
         """Record an event that the hook of a coding agent reports; what the files are then is durable afterwards."""
