@@ -1,40 +1,45 @@
 *** Settings ***
-Documentation       Hooks of coding agents: what the commands answer, and what they ask.
+Documentation       The command that hooks of coding agents call, from outside: payloads in, answers out.
 Resource            program.resource
-Test Setup          Make Project Folder
+Test Setup          A Project
 Test Teardown       Remove Project Folder
 
 
 *** Test Cases ***
-Hooks Are Written And Taken Out Again
-    ${answer}=    Document    agent    install    codex    --scope    project    --yes
-    Envelope Should Be Whole    ${answer}    agent install    ok    0
+A Prompt Is Taken Back, And The Agent Learns Of It
+    Hook    {"hook_event_name": "SessionStart", "source": "startup"}
+    Hook    {"hook_event_name": "UserPromptSubmit", "prompt_id": "p1", "prompt": "write"}
+    Hook    {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "c1", "tool_input": {"command": "x"}}
+    Create File    ${FOLDER}/new.txt    new
+    Hook    {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_use_id": "c1", "tool_input": {"command": "x"}}
+    Hook    {"hook_event_name": "Stop"}
+    ${answer}=    Document    undo    --yes
+    Should Be Equal    ${answer}[data][entry][kind]    prompt
+    Should Be Equal    ${answer}[data][entry][title]    write
+    File Should Not Exist    ${FOLDER}/new.txt
+    ${said}=    Hook    {"hook_event_name": "UserPromptSubmit", "prompt_id": "p2", "prompt": "go on"}
+    Should Contain    ${said}    additionalContext
+    Should Contain    ${said}    new.txt
+
+What Cannot Be Read Does Not Stop The Agent, Unless It Is Strict
+    ${ended}=    Program.Run    hook    claude-code    text=nonsense
+    Should Be Equal As Integers    ${ended.code}    0
+    Should Contain    ${ended.stdout}    systemMessage
+    ${ended}=    Program.Run    hook    --strict    claude-code    PreToolUse    text=nonsense
+    Should Be Equal As Integers    ${ended.code}    2
+
+
+*** Keywords ***
+A Project
+    Make Git Checkout
     ${folder}=    Project Folder
-    Should Be Equal    ${answer}[data][agents][0][files][0][path]    ${folder}/.codex/hooks.json
-    Should Be Equal    ${answer}[data][agents][0][files][0][action]    created
-    ${hooks}=    Get File    ${folder}/.codex/hooks.json
-    Should Contain    ${hooks}    mulligan hook codex
-    ${answer}=    Document    agent    uninstall    codex    --scope    project    --yes
-    Should Be Equal    ${answer}[data][agents][0][files][0][action]    removed
-    Directory Should Not Exist    ${folder}/.codex
+    Set Test Variable    ${FOLDER}    ${folder}
+    Document    init
 
-Without A Terminal Nothing Is Written Unless The User Said Yes
-    It Should Be Refused    confirmation_missing    agent    install    codex    --scope    project
-    ${folder}=    Project Folder
-    Directory Should Not Exist    ${folder}/.codex
-
-On A Terminal The Change Is Shown And Asked For
-    ${ended}=    Answer On A Terminal    n    agent    install    codex    --scope    project
-    Should Be Equal As Integers    ${ended.code}    3
-    Should Contain    ${ended.stdout}    mulligan hook codex
-    ${folder}=    Project Folder
-    Directory Should Not Exist    ${folder}/.codex
-
-An Agent That Nobody Knows Is A Usage Error
-    It Should Be A Usage Error    usage_wrong    agent    install    vim
-    It Should Be A Usage Error    usage_wrong    agent    install
-
-A Hook That Is Not Installed Does Not Work
-    ${answer}=    Document    agent    doctor    goose    code=1
-    Should Be Equal    ${answer}[error][kind]    hooks_unwell
-    Should Be Equal    ${answer}[data][tests][0][works]    ${False}
+Hook
+    [Documentation]    Call the hook of Claude Code with a payload, and return what it says.
+    [Arguments]    ${fields}
+    ${payload}=    Evaluate    json.dumps({**json.loads($fields), "session_id": "s1", "cwd": $FOLDER})    modules=json
+    ${ended}=    Program.Run    hook    claude-code    text=${payload}
+    Should Be Equal As Integers    ${ended.code}    0
+    RETURN    ${ended.stdout}

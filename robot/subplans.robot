@@ -24,6 +24,20 @@ Children Come Together And Are Seen
     It Should Be Refused    plan_is_child    plan    cancel    first
     It Should Be Refused    plan_not_ready    plan    apply    --yes    first
 
+A Fork Starts From A Checkpoint And Knows Its Origin
+    ${file}=    Plan File    parts
+    ${origin}=    Document    plan    execute    ${file}
+    ${fork}=    Document    plan    fork    parts@1    --name    other
+    Envelope Should Be Whole    ${fork}    plan fork    ok    0
+    Should Be Equal    ${fork}[data][handle]    other
+    Should Be Equal    ${fork}[data][state]    queued
+    Should Be Equal    ${fork}[data][forked_from][plan_id]    ${origin}[data][plan_id]
+    Should Be Equal As Integers    ${fork}[data][forked_from][number]    1
+    ${done}=    Document    resume    other
+    ${tree}=    Tree Of    ${done}[data][sandboxes][0][path]
+    Dictionary Should Contain Key    ${tree}    two
+    It Should Be Refused    checkpoint_not_found    fork    parts@99
+
 A Conflict Ends With Exit Code 4 And Is Mended By Hand
     ${file}=    Plan File    clash
     ${answer}=    Document    plan    execute    ${file}    code=4

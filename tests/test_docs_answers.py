@@ -144,6 +144,11 @@ plan execute upgrade-api
 bisect upgrade-api --bad draft -- sh -c "! grep -q 2.0 VERSION"
 plan status
 plan status nothing                                         # 3
+plan fork upgrade-api draft --name other
+plan tree other
+plan list
+plan log other
+plan rm --yes other
 plan rollback upgrade-api draft                             # 3
 plan rollback --dry-run upgrade-api draft
 plan rollback --yes upgrade-api draft

@@ -69,7 +69,7 @@ SIGNATURES = {
     "Project.accept": "self plan at",
     "Project.answer": "self plan choice rationale",
     "Project.run_command": "self words resource folder name keep on streams",
-    "Project.undo": "self what dry_run onto_branch",
+    "Project.undo": "self what dry_run onto_branch keep_commits",
     "Project.redo": "self number dry_run onto_branch",
     "Project.resolve": "self plan paths",
     "Project.apply": "self plan dry_run commit message include onto_branch",

@@ -171,8 +171,9 @@ class Program:
 
     @keyword
     def remove_project_folder(self) -> None:
-        """Remove all that a suite made."""
-        shutil.rmtree(self.root)
+        """Remove all that a suite made; nothing where it did not come so far."""
+        if self.root != Path():  # which is the current folder
+            shutil.rmtree(self.root)
 
     @keyword
     def write_plan(self, name: str, text: str) -> str:

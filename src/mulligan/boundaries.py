@@ -105,6 +105,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "a lock file that names a dead process; the system has let go of the lock",
     ),
     "plan.create": (_NONE, "no plan", "a plan that waits to be executed"),
+    "plan.fork": (
+        _NONE,
+        "no fork",
+        "a fork without sandboxes; resume finishes it, the next fork removes it",
+    ),
     "plan.claim": (_NONE, "the plan as it was", "the plan with a new fence; calls of a dead process interrupted"),
     "plan.record": (
         _NONE,

@@ -348,3 +348,21 @@ def test_everywhere_makes_a_project_in_a_checkout(tmp_path: Path) -> None:
     agent = FakeAgent(tmp_path / "sub", "s1", "claude-code", "--everywhere")
     assert agent.start() == {}
     assert (tmp_path / ".mulligan").is_dir()
+
+
+def test_commits_can_be_kept(checkout: Path) -> None:
+    agent = FakeAgent(checkout)
+    agent.start()
+    with agent.prompted("commit"):
+        agent.shell(DAMAGES["commit"])
+    made = run_git(checkout, "rev-parse", "HEAD")
+    data_of(checkout, "undo", "--yes", "--keep-commits")
+    assert (checkout / "a.txt").read_text() == "one\n"
+    assert run_git(checkout, "rev-parse", "HEAD") == made
+
+
+def test_commits_of_a_sandbox_are_its_own(plain: Path) -> None:
+    ask(plain, "run", "--", "sh", "-c", "echo r > r.txt")
+    assert ask(plain, "undo", "--yes", "--keep-commits")["exit_code"] == 2
+    data_of(plain, "apply", "--yes")
+    assert ask(plain, "undo", "--yes", "--keep-commits")["exit_code"] == 2

@@ -139,6 +139,16 @@ def _stands(project: Project, state: State, *, attempt: int) -> bool:
     return (status.state, status.attempt) == (state, attempt)
 
 
+def is_forked(name: str) -> Callable[[Project], bool]:
+    """Whether a fork of that name is complete, and the only one."""
+
+    def reached(project: Project) -> bool:
+        named = [plan for plan in project.plans() if plan.name == name]
+        return len(named) == 1 and project.status(name).last_checkpoint_id is not None
+
+    return reached
+
+
 def _steps_of(project: Project, name: str) -> int:
     return len(project.status(name).steps)
 
@@ -298,6 +308,11 @@ COMMANDS = (
         words=(*_APPEND, DECISION),
         reached=lambda project: _stands(project, State.COMPLETE, attempt=3),
         prepare=_look_up_the_decision,
+    ),
+    Command(
+        name="fork",
+        words=("plan", "fork", "main", "--name", "forked"),
+        reached=is_forked("forked"),
     ),
     Command(
         name="execute in place",

@@ -16,7 +16,7 @@ from mulligan.adapters.sandboxes.git.repository.git_packs import Objects
 from mulligan.api.project import Project
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.plans.step import StepStatus
-from tests.faults.scenario import Command, Run, Scenario, created, cut_off, in_state, notes_in
+from tests.faults.scenario import Command, Run, Scenario, created, cut_off, in_state, is_forked, notes_in
 from tests.support.git_world import run_git
 from tests.support.homes import home_of, homes_for
 
@@ -250,6 +250,16 @@ COMMANDS = (
         reached=in_state("hung", State.COMPLETE),
         prepare=cut_off("hung", "after:call.run:2:SIGKILL", "plan", "execute", "hung"),
         meanwhile=_hanging,
+    ),
+    Command(
+        name="fork kinds",
+        words=("plan", "fork", "kinds", "first", "--name", "forked"),
+        reached=is_forked("forked"),
+    ),
+    Command(
+        name="remove the fork",  # what it pins in the user's repository has its id
+        words=("rm", "--yes", "forked"),
+        reached=lambda project: all(plan.name != "forked" for plan in project.plans()),
     ),
     Command(name="clean up", words=("plan", "cancel", "kinds"), reached=in_state("kinds", State.CANCELLED)),
     Command(name="gc of what is over", words=("-c", "sandbox.cleanup=on_terminal", "gc"), prepare=_end_plans),

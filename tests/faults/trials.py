@@ -10,7 +10,7 @@ import pickle
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -198,6 +198,7 @@ class Trials:
             end: dict[str, Any] = {}
             home = str(project.home)  # each run makes another one
             end["settings"] = [(e.key, str(e.value).replace(home, "HOME")) for e in project.config.list()]
+            names = {os.fsencode(line.plan_id): os.fsencode(line.name) for line in project.plans()}
             for line in project.plans():
                 end[line.name] = _end_of_plan(project, line.plan_id)
                 with services.adapters.database.reading() as db:
@@ -215,7 +216,9 @@ class Trials:
             again = project.gc(dry_run=True)
             assert (again.objects_removed, again.packs_removed, again.bytes_freed) == (0, 0, 0)
             assert not again.sandboxes_removed
-        end |= {name: picture_without_times(self._folder / name) for name in self._scenario.places}
+        end |= {
+            name: _named(picture_without_times(self._folder / name), names) for name in self._scenario.places
+        }
         end |= {name: (self._folder / name).exists() for name in self._scenario.files}
         home = home_of(self._folder)
         left = [*home.glob("store/rooms/*"), *home.glob("sandboxes/.removed-*"), *home.glob("scratch/*/*")]
@@ -294,6 +297,22 @@ def picture_without_times(path: Path) -> dict[bytes, tuple[object, ...]]:
     }
     # A database counts how often it was written: what it holds is what is compared.
     return {n: _rows(path / os.fsdecode(n)) if n.endswith(b".db") else what for n, what in found.items()}
+
+
+def _named(
+    picture: Mapping[bytes, tuple[object, ...]], names: Mapping[bytes, bytes]
+) -> dict[bytes, tuple[object, ...]]:
+    """Return a picture in which pins have the name of their plan instead of its id, which is another each time."""
+
+    def called(text: bytes) -> bytes:
+        for plan_id, name in names.items():
+            text = text.replace(plan_id, name)
+        return text
+
+    return {
+        called(path): tuple(called(each) if isinstance(each, bytes) else each for each in what)
+        for path, what in picture.items()
+    }
 
 
 def _brief(content: object) -> object:

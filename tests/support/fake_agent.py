@@ -33,6 +33,7 @@ class FakeAgent:
         self.words = ("hook", *flags, agent)
         self.prompts = 0
         self.calls = 0
+        self.surroundings: Mapping[str, str] = os.environ
         self.log: Path | None = None  # gets the boundaries that hooks pass
 
     def hook(self, event: str, *, fault: str = "", **fields: object) -> tuple[int, dict[str, Any]]:
@@ -102,7 +103,9 @@ class FakeAgent:
 
     def environment(self, fault: str) -> dict[str, str]:
         """Return the variables that its hooks have; with a fault, it strikes in them."""
-        environment = {**os.environ, "MULLIGAN_HOME": homes_for(self.folder), **_GIT_USER}
+        environment = {**self.surroundings, **_GIT_USER}
+        if self.surroundings is os.environ:
+            environment["MULLIGAN_HOME"] = homes_for(self.folder)
         environment["MULLIGAN_SERVER_START"] = "never"  # tests of the server start it themselves
         if fault:
             environment["MULLIGAN_FAULT"] = fault

@@ -115,9 +115,7 @@ class Project(ProjectUpkeep):
         services = self._services
         if on is not None:
             if resource is not None or name is not None:
-                raise UsageWrong(
-                    reason="the plan that goes on has its resource and its name", hint="omit them"
-                )
+                raise UsageWrong(reason="the plan that goes on has resource and name", hint="omit them")
             plan_id = self._plan_id(on)
             execution = services.extensions.extend(
                 plan_id, words, folder=folder, keep=keep, observer=self._observer, streams=streams
@@ -154,9 +152,8 @@ class Project(ProjectUpkeep):
     ) -> Session:
         """Make a plan whose steps are the caller's own code, inside `with project.session(...) as session`.
 
-        `resources` are those of `mulligan.git()`, `directory()` and `sqlite()` by name, and without them the project
-        folder; `config` and `on_failure` are as in a plan file. `resume` continues the
-        session of that plan and allows no other argument but `take_over`, which kills a hung process that holds it.
+        `resources` are those of `mulligan.git()`, `directory()` and `sqlite()` by name, else the project folder;
+        `config`, `on_failure` are as in a plan file. `resume` continues one, with `take_over` also from a hung process.
         """
         from mulligan.api.sessions.session import Session
         from mulligan.api.sessions.session_plan import SessionWish, wanted_plan
@@ -168,6 +165,10 @@ class Project(ProjectUpkeep):
         return Session(
             services=self._services.apart(None), observer=self._observer, plan=plan, take_over=take_over
         )
+
+    def fork(self, plan: str, *, at: str | None = None, name: str | None = None) -> PlanStatus:
+        """Make a plan that starts from a checkpoint group of another, `at` one or where a resume would go on."""
+        return self.status(self._services.plan_forks.fork(self._plan_id(plan), at, name, self._observer))
 
     def agent_event(self, event: AgentEvent) -> HookAnswer:
         """Record an event that the hook of a coding agent reports; what the files are then is durable afterwards."""
@@ -334,15 +335,22 @@ class Project(ProjectUpkeep):
         return act(self._plan_id(plan), checkpoint, self._observer)
 
     def undo(
-        self, what: str | int | None = None, *, dry_run: bool = False, onto_branch: bool = False
+        self,
+        what: str | int | None = None,
+        *,
+        dry_run: bool = False,
+        onto_branch: bool = False,
+        keep_commits: bool = False,
     ) -> Undone:
         """Take back what was done last and still counts, over all plans; what others changed since stays.
 
         `what` names a plan, to stay within it, or an entry of the timeline by its number. An apply to a checkout that
-        is on another branch now is not taken back, unless with `onto_branch`.
+        is on another branch now needs `onto_branch`. With `keep_commits` only files change of what was done in place.
         """
         number = what if isinstance(what, int) else self.entry_to_undo(what, settle=not dry_run)
-        return self._services.turns.undo(number, self._observer, dry_run=dry_run, onto_branch=onto_branch)
+        return self._services.turns.undo(
+            number, self._observer, dry_run=dry_run, onto_branch=onto_branch, keep_commits=keep_commits
+        )
 
     def redo(self, number: int | None = None, *, dry_run: bool = False, onto_branch: bool = False) -> Undone:
         """Bring back what was undone last; a number makes sure that it is that entry. `onto_branch` as in `undo`."""

@@ -46,7 +46,7 @@ _VERBS = {
     **dict.fromkeys(
         (
             *("accept", "answer", "apply", "cancel", "correct", "diff", "list", "resume", "rollback"),
-            *("rm", "status", "unapply"),
+            *("fork", "rm", "status", "unapply"),
         ),
         "plan",
     ),

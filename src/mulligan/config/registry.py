@@ -218,6 +218,20 @@ SETTINGS: tuple[Setting, ...] = (
         in_plan_files=False,
     ),
     Setting(
+        key="agent.keep-days",
+        type=whole_number(1),
+        default=30,
+        meaning="for how many days checkpoints of coding agents are kept",
+        in_plan_files=False,
+    ),
+    Setting(
+        key="agent.keep-bytes",
+        type=size_in_bytes(),
+        default=10 * 10**9,
+        meaning="how much the checkpoints of one session of a coding agent may add to the store; 0 for any amount",
+        in_plan_files=False,
+    ),
+    Setting(
         key="apply.commit",
         type=true_or_false(),
         default=True,

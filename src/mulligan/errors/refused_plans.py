@@ -242,6 +242,13 @@ class CheckpointNotATarget(Refused):
     )
 
 
+class SandboxesGone(Refused):
+    """The plan that is forked has no sandboxes any longer."""
+
+    message = "plan {plan_id} has no sandbox of {resources} any longer"
+    hint = Advice("restore its files elsewhere: ", NextStep("checkpoints.restore", checkpoint=..., to=...))
+
+
 class CheckpointNeeded(Refused):
     """The checkpoint must be kept."""
 

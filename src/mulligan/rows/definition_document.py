@@ -4,6 +4,7 @@ import json
 from typing import Any, cast
 
 from mulligan.domain.plans.decision import Choice, Question
+from mulligan.domain.plans.fork import Fork
 from mulligan.domain.plans.plan import OnFailure, PlanDefinition, RollbackPolicy
 from mulligan.domain.plans.step import (
     Action,
@@ -26,6 +27,7 @@ def definition_to_text(definition: PlanDefinition) -> str:
     return json_text(
         {
             **{mark: True for mark in marks if getattr(definition, mark)},
+            **({"fork": definition.fork.to_json()} if definition.fork else {}),
             **({"agent": definition.agent} if definition.agent else {}),
             "name": definition.name,
             "description": definition.description,
@@ -57,6 +59,7 @@ def definition_from_text(text: str) -> PlanDefinition:
         steps=tuple(_read_step(s) for s in document["steps"]),
         command=document.get("command", False),
         session=document.get("session", False),
+        fork=Fork(**document["fork"]) if "fork" in document else None,
         agent=document.get("agent", ""),
     )
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mulligan.application.checkpoints.prune_service import PruneService
     from mulligan.application.corrections.append import AppendService
     from mulligan.application.corrections.revert import CorrectionService
+    from mulligan.application.forks.plan_fork import PlanForkService
     from mulligan.application.paths.path_purge import PathPurgeService
     from mulligan.application.paths.path_restore import PathRestoreService
     from mulligan.application.plans.acceptance import AcceptService
@@ -108,6 +109,7 @@ class Services:
     outputs: StepOutputs = _in("queries.step_outputs.StepOutputs")
     path_purges: PathPurgeService = _in("paths.path_purge.PathPurgeService")
     path_restores: PathRestoreService = _in("paths.path_restore.PathRestoreService")
+    plan_forks: PlanForkService = _in("forks.plan_fork.PlanForkService")
     plan_removals: PlanRemovalService = _in("plans.plan_removal.PlanRemovalService")
     plans: PlanService = _in("plans.plan_service.PlanService")
     progress: ProgressQueries = _in("queries.progress_queries.ProgressQueries")
@@ -133,6 +135,7 @@ class Services:
     cut_off = _in("timeline.cut_off_work.CutOffWork")
     ended = _in("sandboxes.ended_sandboxes.EndedSandboxes")
     failures = _in("runs.step_failure.FailureService")
+    forks = _in("sandboxes.fork_sources.ForkSources")
     leftovers = _in("paths.purge_leftovers.PurgeLeftovers")
     manager = _in("checkpoints.checkpoint_manager.CheckpointManager")
     mending = _in("plans.plan_edits.PlanMending")

@@ -157,7 +157,9 @@ def _told(happening: Happening, scene: Scene) -> tuple[str, Content]:
 
     match happening.type:
         case EventType.PLAN_CREATED:
-            return "state", sentence("The plan was recorded")
+            fork = cast("JsonObject | None", data.get("forked_from"))
+            start = f", forked from {fork['handle']}@{fork['number']}" if fork else ""
+            return "state", sentence(f"The plan was recorded{start}")
         case EventType.PLAN_STATE:
             reason = f": {data['reason']}" if data.get("reason") else ""
             conflicts = cast("list[JsonObject]", data.get("conflicts") or [])

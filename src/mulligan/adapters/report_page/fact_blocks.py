@@ -39,6 +39,8 @@ def _rows(part: PlanReport) -> Iterator[tuple[str, Content]]:
     yield "Plan", element("code", plan.handle, class_="id")
     if part.parent_name is not None:
         yield "Child of", part.parent_name
+    if part.plan.definition.fork is not None:
+        yield "Forked from", part.plan.definition.fork.word
     yield "State", [chip(plan.state.value), f" in phase {plan.phase.value}"]
     if plan.attempt > 1:
         yield "Attempt", str(plan.attempt)

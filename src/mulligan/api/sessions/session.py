@@ -188,6 +188,23 @@ class Session:
         with self._working():
             return self._opened.rollback(checkpoint)
 
+    def fork(self, checkpoint: str | None = None, *, name: str | None = None) -> Session:
+        """Return a session on a fork of this one, to be opened with `with`; this one goes on as it is.
+
+        The fork starts from that checkpoint of this session, or from its sandboxes and state as they are, which are
+        kept in a checkpoint first; inside a step it needs a checkpoint.
+        """
+        with self._working():
+            plan_id, at = self._opened.fork_at(checkpoint)
+            own = self._services.apart(None)
+            try:
+                fork = own.plan_forks.fork(plan_id, at, name, self._observer)
+            finally:
+                own.adapters.close()
+        return Session(
+            services=self._services.apart(None), observer=self._observer, plan=fork, take_over=False
+        )
+
     @contextmanager
     def _working(self) -> Generator[None]:
         """Do one thing at a time, guarded as this session is: others may be open beside it, and in other threads."""

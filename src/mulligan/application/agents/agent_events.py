@@ -54,6 +54,7 @@ class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
             if session is None:
                 if event.kind in (*_ENDS, EventKind.SUBAGENT_STOP):
                     return HookAnswer()
+                self.agent_plans.prune_idle(observer)
                 session = self.agent_plans.begin(event)
             with self.agent_plans.claimed(session, observer) as run:
                 return self._recorded(run, session, event)

@@ -6,15 +6,18 @@ Nothing is held between two events. A plan of an agent is at rest as what was do
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from datetime import timedelta
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
+from mulligan.application.checkpoints.checkpoint_service import CheckpointService
 from mulligan.application.plans.new_plans import add_plan, new_plan
 from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.plans.settings_source import SettingsSource
 from mulligan.application.runs.run import Run
 from mulligan.application.runs.run_stages import RunStages
 from mulligan.boundaries import act
@@ -31,6 +34,7 @@ from mulligan.rows.database import Database
 _PATIENCE = 30.0  # seconds that an event waits for another event, or for a command that works on the plan
 _INSTANT = 0.01  # of that, for a lock that was free when it was looked at
 _T = TypeVar("_T")
+_AT_ONCE = 5  # old sessions that are pruned when a new one begins
 _EVENTS = PlanId("events")  # the lock that one event at a time holds
 
 # Returns the resources of a session that works in a folder.
@@ -47,6 +51,8 @@ class SessionPlans(Struct, kw_only=True, frozen=True, eq=False):
     agent_resources: AgentResources
     stages: RunStages
     manager: CheckpointManager
+    checkpoints: CheckpointService
+    settings: SettingsSource
     ids: Ids
     clock: Clock
 
@@ -92,6 +98,15 @@ class SessionPlans(Struct, kw_only=True, frozen=True, eq=False):
             add_plan(db, plan)
             db.agents.save(session)
         return session
+
+    def prune_idle(self, observer: Observer) -> None:
+        """Prune checkpoints of sessions in which nothing happened for long; a few sessions at a time."""
+        since = self.clock.now() - timedelta(days=self.settings.for_plan({}).agent_keep_days)
+        with self.database.reading() as db:
+            idle = db.agents.idle_since(since, _AT_ONCE)
+        for plan_id in idle:
+            with suppress(PlanBusy), self.claims.open(plan_id, observer) as run:
+                self.checkpoints.prune_of_agent(run)
 
     @contextmanager
     def claimed(self, session: AgentSession, observer: Observer) -> Generator[Run]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from mulligan.domain.checkpoints.retention import (
     oldest_at_work,
     plan_retention,
     room_at_work,
+    too_old_or_large,
 )
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture
@@ -38,6 +39,8 @@ from mulligan.rows.transaction import Transaction
 
 # Groups of real resources, or of paths that were brought back: none is a state of the plan.
 _NO_STATES = (CheckpointType.PRE_APPLY, CheckpointType.PRE_RESTORE, CheckpointType.POST_RESTORE)
+
+_SELDOM = 25  # groups after which retention looks at a session of an agent again
 
 
 class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
@@ -246,6 +249,9 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
 
     def _retain(self, db: Transaction, run: Run, plan: Plan) -> Sequence[GroupId]:
         plan_id, limit = plan.plan_id, run.settings.max_checkpoints
+        if plan.definition.agent:
+            due = db.checkpoints.count(plan_id, superseded=True) % _SELDOM == 0
+            return self._retain_of_agent(db, run, plan) if due else ()
         at_work = db.checkpoints.count_at_work(plan_id)
         others = db.checkpoints.count(plan_id, superseded=True) - at_work
         excess, passing = max(0, others - limit), at_work - room_at_work(limit, min(others, limit))
@@ -262,6 +268,22 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         if pruned:
             db.checkpoints.remove(pruned)
         return pruned
+
+    def prune_of_agent(self, run: Run) -> None:
+        """Prune what an agent's session, in which nothing happens any longer, has too much of."""
+        with run.commit("prune.record") as commit:
+            pruned = self._retain_of_agent(commit.db, run, run.plan)
+            if pruned:
+                data: JsonObject = {"groups": list(pruned)}
+                commit.record(Entry(type=EventType.PRUNED, data=data, at=self.clock.now()))
+        run.pruned += len(pruned)
+
+    def _retain_of_agent(self, db: Transaction, run: Run, plan: Plan) -> Sequence[GroupId]:
+        since = self.clock.now() - timedelta(days=run.settings.agent_keep_days)
+        limit, needed = run.settings.agent_keep_bytes, groups_needed(db, plan)
+        prune = too_old_or_large(db.agents.groups(plan.plan_id), since=since, limit=limit, needed=needed)
+        db.checkpoints.remove(prune)
+        return prune
 
     def _entry(self, group: CheckpointGroup) -> Entry:
         return Entry(
@@ -313,6 +335,8 @@ def pruned_by_another(db: Transaction, run: Run, *, needed: GroupId) -> frozense
     another = GroupSummary(
         group_id=GroupId(""), attempt=run.plan.attempt, superseded=False, labelled=False, between_steps=False
     )
+    if run.plan.definition.agent:  # by age and bytes, which a group of the present contents adds nothing to
+        return frozenset()
     verdict = plan_retention(
         [*db.checkpoints.summaries(run.plan.plan_id), another],
         limit=run.settings.max_checkpoints,

@@ -11,6 +11,7 @@ from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition, State
 from mulligan.domain.plans.step import StepRecord, StepStatus
 from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.rows.transaction import Transaction
 
 
@@ -46,7 +47,10 @@ def add_plan(db: Transaction, plan: Plan) -> Plan:
         StepRecord(index=index, name=step.name, status=StepStatus.PENDING, duration_ms=None)
         for index, step in enumerate(plan.definition.steps)
     ]
-    created = Entry(type=EventType.PLAN_CREATED, data={"name": plan.name}, at=plan.created_at)
+    fork = plan.definition.fork
+    ancestry: JsonObject = {"forked_from": fork.to_json()} if fork else {}
+    data: JsonObject = {"name": plan.name, **ancestry}
+    created = Entry(type=EventType.PLAN_CREATED, data=data, at=plan.created_at)
     db.plans.add(plan)
     db.steps.add(plan.plan_id, steps)
     db.history.start(plan.plan_id, Line(line=FIRST_LINE, parent_line=None, fork_seq=0))

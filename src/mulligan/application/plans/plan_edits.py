@@ -86,4 +86,4 @@ def corrected_plan(plan: Plan, file: PlanDefinition, completed: int) -> PlanDefi
                 plan_id=plan_id,
                 reason=f"step {index + 1} ({step.name!r}) is completed and differs in the file",
             )
-    return corrected
+    return replace(corrected, fork=recorded.fork)

@@ -12,6 +12,7 @@ from mulligan.application.queries.tree_diff import DiffOptions, diff_trees
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, FoundCheckpoint
 from mulligan.domain.history.correction import Correction, CorrectionMode
 from mulligan.domain.paths.pathspecs import Pathspecs, read_pathspecs
+from mulligan.domain.plans.intent import IntentKind
 from mulligan.domain.plans.plan import Plan
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.plural import counted
@@ -58,11 +59,16 @@ class DiffService(Struct, kw_only=True, frozen=True, eq=False):
             return self._compare((old, new), sides, wish)
 
     def of_plan(self, plan_id: PlanId, old: str | None, new: str | None, wish: DiffWish) -> Diff:
-        """Compare two of one plan; by default its first live group and its newest."""
+        """Compare two of one plan; by default its first live group and its newest.
+
+        A fork has more in it than it did itself: by default all is shown that its apply would merge.
+        """
         words = old or FIRST, new or LATEST
         with self.trees.hold():
             with self.database.reading() as db:
                 sides = _find_in_plan(db, words[0], plan_id), _find_in_plan(db, words[1], plan_id)
+                if old is None and db.plans.get(plan_id).definition.fork is not None:
+                    sides = _merged_against(db, sides[0]), sides[1]
                 work = work_left(db, db.plans.get(plan_id)) if new is None else None
             found = self._compare(words, sides, wish)
         if work is None:
@@ -170,6 +176,17 @@ def _find_in_plan(db: Transaction, word: str, plan_id: PlanId) -> FoundCheckpoin
             ),
         )
     return found
+
+
+def _merged_against(db: Transaction, first: FoundCheckpoint) -> FoundCheckpoint:
+    """Return the first group of a fork with what its sandboxes merge against in the place of what it holds."""
+    plan_id = first.group.plan_id
+    applied = [each.real for each in db.real_changes.list(plan_id) if each.act is IntentKind.APPLY]
+    bases = {sandbox.resource: sandbox.base for sandbox in (*applied, *db.sandboxes.list(plan_id))}
+    checkpoints = tuple(
+        replace(each, snapshot=bases.get(each.resource, each.snapshot)) for each in first.group.checkpoints
+    )
+    return FoundCheckpoint(group=replace(first.group, checkpoints=checkpoints), checkpoint=None)
 
 
 def _end_of(db: Transaction, plan: Plan, attempt: int) -> FoundCheckpoint:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
     from mulligan.domain.history.correction import Correction, CorrectionMode
     from mulligan.domain.plans.event import Event
+    from mulligan.domain.plans.fork import Fork
     from mulligan.domain.plans.step import StepRecord
     from mulligan.domain.resources.resource import Resource, Sandbox, Strategy
     from mulligan.domain.text.ids import CheckpointId, CorrectionId, DecisionId, PlanId
@@ -83,6 +84,7 @@ class PlanStatus(Struct, frozen=True, kw_only=True):
     state: State
     attempt: int
     parent_plan_id: PlanId | None
+    forked_from: Fork | None
     steps: tuple[StepView, ...]
     last_checkpoint_id: CheckpointId | None
     last_checkpoint_number: int | None  # of its group, in the plan
@@ -103,6 +105,7 @@ class PlanLine(Struct, frozen=True, kw_only=True):
     plan_id: PlanId
     handle: str
     parent_plan_id: PlanId | None
+    forked_from: Fork | None
     name: str
     phase: Phase
     state: State
@@ -189,6 +192,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
             state=plan.state,
             attempt=plan.attempt,
             parent_plan_id=plan.parent_plan_id,
+            forked_from=plan.definition.fork,
             steps=steps,
             last_checkpoint_id=plan.last_checkpoint_id,
             last_checkpoint_number=current.number if current else None,
@@ -232,6 +236,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
                 plan_id=plan.plan_id,
                 handle=plan.handle,
                 parent_plan_id=plan.parent_plan_id,
+                forked_from=plan.definition.fork,
                 name=plan.name,
                 phase=plan.phase,
                 state=plan.state,

@@ -118,7 +118,7 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
     def definition_at(self, run: Run, target: CheckpointGroup) -> PlanDefinition:
         """Return the plan's definition after a return to the group."""
         with self.database.reading() as db:
-            return self._definition_at(db, run, target)
+            return recorded_definition(db, run.plan, target)
 
     def finish(self, run: Run, intent: Intent) -> None:
         """Finish the return of a process that died, or take it back if it cannot be finished.
@@ -322,8 +322,10 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
 
     def _plan_at(self, db: Transaction, run: Run, intent: Intent, target: CheckpointGroup) -> Plan:
         work, plan_id = _work(intent), run.plan.plan_id
-        definition = intent.definition or self._definition_at(db, run, target)  # before lines are superseded
-        ends = self._ends(db, plan_id, target)
+        definition = intent.definition or recorded_definition(
+            db, run.plan, target
+        )  # before lines are superseded
+        ends = _ends(db, plan_id, target)
         plan = replace(
             run.plan.moved_to(work.phase, work.state, self.clock.now()),
             progress=target.state,
@@ -343,30 +345,6 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
             db.steps.replace(plan_id, len(steps), ())
         return plan
 
-    def _ends(self, db: Transaction, plan_id: PlanId, target: CheckpointGroup) -> list[StepRecord]:
-        """Return how steps ended before the target, if going forward to it brings some of them back."""
-        done = {s.index for s in db.steps.list(plan_id) if s.status is StepStatus.DONE}
-        if done.issuperset(range(target.step_index)):
-            return []
-        lines, events = db.history.lines(plan_id), db.events.list(plan_id)
-        return step_ends(lines, events, target.line, target.seq)
-
-    def _definition_at(self, db: Transaction, run: Run, target: CheckpointGroup) -> PlanDefinition:
-        """Return the plan's definition at the target.
-
-        For a live group that is the present one, since an edited plan file is the same up to there, except for
-        changes by corrections that the return supersedes.
-        """
-        plan_id = run.plan.plan_id
-        if target.superseded:
-            return db.plans.definition_on(plan_id, target.line)
-        corrections, present = db.corrections.list(plan_id), run.plan.line
-        if not corrections:
-            return run.plan.definition
-        lines, decisions = db.history.lines(plan_id), db.decisions.list(plan_id)
-        line = line_that_tells(lines, corrections, decisions, present, target.seq)
-        return run.plan.definition if line == present else db.plans.definition_on(plan_id, line)
-
     def _new_line(self, db: Transaction, run: Run, target: CheckpointGroup, spare: GroupId | None) -> int:
         plan_id = run.plan.plan_id
         lines = db.history.lines(plan_id)
@@ -378,6 +356,38 @@ class ReturnService(Struct, kw_only=True, frozen=True, eq=False):
         if spare is not None:
             db.history.spare(spare)
         return number
+
+
+def recorded_definition(db: Transaction, plan: Plan, target: CheckpointGroup) -> PlanDefinition:
+    """Return the definition that a plan had at one of its groups.
+
+    For a live group that is the present one, since an edited plan file is the same up to there, except for
+    changes by corrections that a return to it supersedes.
+    """
+    plan_id = plan.plan_id
+    if target.superseded:
+        return db.plans.definition_on(plan_id, target.line)
+    corrections, present = db.corrections.list(plan_id), plan.line
+    if not corrections:
+        return plan.definition
+    lines, decisions = db.history.lines(plan_id), db.decisions.list(plan_id)
+    line = line_that_tells(lines, corrections, decisions, present, target.seq)
+    return plan.definition if line == present else db.plans.definition_on(plan_id, line)
+
+
+def steps_done_at(db: Transaction, plan: Plan, target: CheckpointGroup) -> list[StepRecord]:
+    """Return the steps of a plan, which has the definition of that group, as they were at the group."""
+    there = replace(plan, failure=None)
+    return _steps_at(there, target, db.steps.list(plan.plan_id), _ends(db, plan.plan_id, target))
+
+
+def _ends(db: Transaction, plan_id: PlanId, target: CheckpointGroup) -> list[StepRecord]:
+    """Return how steps ended before the target, if going forward to it brings some of them back."""
+    done = {s.index for s in db.steps.list(plan_id) if s.status is StepStatus.DONE}
+    if done.issuperset(range(target.step_index)):
+        return []
+    lines, events = db.history.lines(plan_id), db.events.list(plan_id)
+    return step_ends(lines, events, target.line, target.seq)
 
 
 def _steps_at(

@@ -251,6 +251,14 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         reason = reason_for(CheckpointType.MANUAL, metadata, between_steps=between_steps)
         return self.checkpoints.create_checkpoint(run, replace(reason, label=label))
 
+    def take_unnamed(self, run: Run, metadata: JsonObject) -> CheckpointGroup:
+        """Take a group between two steps of a session."""
+        if not run.plan.definition.rollback_policy.enabled:
+            raise RollbackDisabled(plan_id=run.plan.plan_id)
+        return self.checkpoints.create_checkpoint(
+            run, reason_for(CheckpointType.MANUAL, metadata, between_steps=True)
+        )
+
     def spawn(self, run: Run, step: Step, document: JsonObject, number: int) -> Json:
         """Run and merge child plans that a tool asks for; return the outputs of each."""
         try:

@@ -37,6 +37,9 @@ class RunStages(Struct, kw_only=True, frozen=True, eq=False):
         if run.plan.parent_plan_id is not None:
             self.sandboxes.fork(run, run.plan.parent_plan_id)
             return True
+        if run.plan.definition.fork is not None:
+            self.sandboxes.fork_group(run, run.plan.definition.fork)
+            return True
         self.sandboxes.check(run.plan.definition, run.settings)
         self.in_place_plans.make_way(run)
         self.sandboxes.make(run)

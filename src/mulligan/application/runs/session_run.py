@@ -208,6 +208,16 @@ class SessionRun(Struct, kw_only=True, eq=False):
         self.state.clear()
         self.state.update(kept(self.run.memory, "session.state"))
 
+    def fork_at(self, checkpoint: str | None) -> tuple[PlanId, str]:
+        """Return the plan and the group that a fork starts from: a given one, or a new one."""
+        self._refuse_over()
+        if checkpoint is not None:
+            return self.plan_id, checkpoint
+        self._refuse_inside("a fork without a checkpoint")
+        with self._acting():
+            self._go_on()
+            return self.plan_id, self.phase.take_unnamed(self.run, {"reason": "fork"}).group_id
+
     def _refuse_over(self) -> None:
         if self.over is not None:
             raise SessionClosed(name=self.run.plan.name, plan_id=self.plan_id, reason=self.over)

@@ -14,10 +14,12 @@ from mulligan.application.runs.commit import Commit, Entry
 from mulligan.application.runs.confinement_rules import ConfinementService
 from mulligan.application.runs.run import Run, at_work
 from mulligan.application.sandboxes.appearance_rules import AppearanceService
+from mulligan.application.sandboxes.fork_sources import ForkSources
 from mulligan.application.subplans.child_plans import family
 from mulligan.config import Settings
 from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.plans.event import EventType
+from mulligan.domain.plans.fork import Fork
 from mulligan.domain.plans.intent import Intent, SandboxWork
 from mulligan.domain.plans.plan import Phase, PlanDefinition, State
 from mulligan.domain.plans.step import Subplans
@@ -76,6 +78,7 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
     locks: Locks
     rules: ConfinementService
     appearances: AppearanceService
+    forks: ForkSources
     ids: Ids
     clock: Clock
 
@@ -164,6 +167,23 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
 
         orders = [self._order(run, resource) for resource in run.plan.definition.resources]
         self._carry_out(run, orders, fork, hidden)
+
+    def fork_group(self, run: Run, origin: Fork) -> None:
+        """Make the sandboxes of a fork from a group of another plan, and start it.
+
+        They merge against what the real resources were for that plan. Where these have its work already, because it was
+        applied or done in place, they merge against the group.
+        """
+        forked = self.forks.of(origin)
+
+        def fork(_kind: SandboxKind, order: SandboxOrder) -> tuple[Sandbox, Capture]:
+            source = forked.sources[order.resource.name]
+            made = self.kinds.of(source.sandbox).fork(order, source.sandbox, source.snapshot, run.observer)
+            capture = Capture(snapshot=source.snapshot, size_bytes=0, files=0, unheld=())
+            return made if source.base is None else replace(made, base=source.base), capture
+
+        orders = [self._order(run, resource) for resource in run.plan.definition.resources]
+        self._carry_out(run, orders, fork, forked.hidden)
 
     def _carry_out(
         self, run: Run, orders: Sequence[SandboxOrder], make: _Make, hidden: tuple[str, ...]

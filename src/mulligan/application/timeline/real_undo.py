@@ -61,6 +61,7 @@ class Turnaround(Struct, frozen=True, kw_only=True):
     target: CheckpointGroup  # where its plan goes
     alone: bool  # its plan stays where it is: only files change
     state: tuple[Phase, State]  # of the plan afterwards
+    keep_commits: bool = False  # branch and index stay where they are
 
     @property
     def of_real_paths(self) -> bool:
@@ -249,9 +250,9 @@ class RealUndoService(Struct, kw_only=True, frozen=True, eq=False):
         ]
         if copied:
             return self._merge_of(sandbox, ours, Snapshot((files, *ours.roots[1:])), conflicts, both)
-        if committed is not None:
+        if committed is not None or turn.keep_commits:
             merge = self._merge_of(sandbox, ours, Snapshot((files, *ours.roots[1:])), conflicts, both)
-            return replace(merge, commits_stay=True)
+            return replace(merge, commits_stay=not turn.keep_commits)
         others, stay = kind.taken_back(sandbox, ours, base, theirs)
         own = {_part(path) for path in kind.moved(sandbox, base, theirs)}
         conflicts += [

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.apply.apply_preparation import Application, AppliedResource
 from mulligan.application.apply.plan_apply import ApplyWishes, PlanApplyService
@@ -50,6 +51,7 @@ from mulligan.errors import (
     NextStep,
     NothingToRedo,
     NothingToUndo,
+    UsageWrong,
 )
 from mulligan.ports import Observer
 from mulligan.rows.database import Database
@@ -63,6 +65,7 @@ class TurnWishes(Struct, frozen=True, kw_only=True):
 
     dry_run: bool
     onto_branch: bool  # of an apply or unapply: also on another branch than it was done on
+    keep_commits: bool = False  # of what was done in place: only files change, not the branch
 
 
 class Undone(Struct, frozen=True, kw_only=True):
@@ -146,17 +149,24 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
         with self.database.reading() as db:
             return newest_that_counts(_with_standings(db, plan_id))
 
-    def undo(self, number: int, observer: Observer, *, dry_run: bool, onto_branch: bool) -> Undone:
-        """Take back what an entry changed, and nothing else; with `onto_branch` on another branch too."""
-        wishes = TurnWishes(dry_run=dry_run, onto_branch=onto_branch)
+    def undo(
+        self, number: int, observer: Observer, *, dry_run: bool, onto_branch: bool, keep_commits: bool = False
+    ) -> Undone:
+        """Take back what an entry changed, and nothing else; with `onto_branch` on another branch too.
+
+        With `keep_commits` only the files change of what was done in place: branch and index stay.
+        """
+        wishes = TurnWishes(dry_run=dry_run, onto_branch=onto_branch, keep_commits=keep_commits)
         entry, plan = self._entry(number)
+        if keep_commits and entry.kind in (DeedKind.APPLY, DeedKind.UNAPPLY):
+            raise _of_commits("an apply or unapply takes its own commit along")
         match entry.kind:
             case DeedKind.APPLY:
                 return self._unapply(entry, plan, Turn(word="undo", undoes=number), observer, wishes)
             case DeedKind.UNAPPLY:
                 return self._apply(entry, plan, Turn(word="undo", undoes=number), observer, wishes)
             case _:
-                return self._step(entry, plan, observer, dry_run=wishes.dry_run, forward=False)
+                return self._step(entry, plan, observer, wishes, forward=False)
 
     def redo(self, number: int, observer: Observer, *, dry_run: bool, onto_branch: bool) -> Undone:
         """Bring back what an undo took back; with `onto_branch` on another branch too."""
@@ -168,7 +178,7 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
             case DeedKind.UNAPPLY:
                 return self._unapply(entry, plan, Turn(word="redo", redoes=number), observer, wishes)
             case _:
-                return self._step(entry, plan, observer, dry_run=wishes.dry_run, forward=True)
+                return self._step(entry, plan, observer, wishes, forward=True)
 
     # --- applies -------------------------------------------------------------------------------------------
 
@@ -227,15 +237,18 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
     # --- steps ---------------------------------------------------------------------------------------------
 
     def _step(
-        self, entry: TimelineEntry, plan: Plan, observer: Observer, *, dry_run: bool, forward: bool
+        self, entry: TimelineEntry, plan: Plan, observer: Observer, wishes: TurnWishes, *, forward: bool
     ) -> Undone:
         refuse_without_checkpoints(plan)
+        kept = wishes.keep_commits
         with self.database.reading() as db:
             in_place = entry.kind.is_restore or any(
                 s.strategy is Strategy.IN_PLACE for s in db.sandboxes.list(plan.plan_id)
             )
-        if dry_run:
-            turn = self._turnaround(entry.number, forward=forward)
+        if kept and not in_place:
+            raise _of_commits("a sandbox has commits of its own")
+        if wishes.dry_run:
+            turn = replace(self._turnaround(entry.number, forward=forward), keep_commits=kept)
             if in_place:
                 return self._of_result(plan, turn, self.real_undos.preview(turn, observer), dry_run=True)
             done = self.rollbacks.preview(plan.plan_id, turn.target.group_id, observer, _turn(turn))
@@ -248,7 +261,7 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
                 return self._finished(run, now, forward=forward)
             if run.plan.definition.agent:  # what it did since its last event is not part of this
                 self.cut_off.keep_end(run)
-            turn = self._turnaround(entry.number, forward=forward)
+            turn = replace(self._turnaround(entry.number, forward=forward), keep_commits=kept)
             if in_place:
                 return self._of_result(run.plan, turn, self.real_undos.carry_out(run, turn), dry_run=False)
             with self.manager.watch(run):
@@ -398,6 +411,10 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
         with self.database.reading() as db:
             entry = db.entries.get(number)
             return entry, db.plans.get(entry.plan_id)
+
+
+def _of_commits(reason: str) -> UsageWrong:
+    return UsageWrong(reason=f"commits are kept only where work was done in place: {reason}", hint="omit it")
 
 
 def _with_standings(db: Transaction, plan_id: PlanId | None) -> Iterator[tuple[TimelineEntry, Standing]]:

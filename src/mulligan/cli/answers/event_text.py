@@ -18,7 +18,8 @@ def told(event: Event, handle: str = "") -> str:
     data = event.data
     match event.type:
         case EventType.PLAN_CREATED:
-            return f"recorded as {data['name']}"
+            fork = cast("JsonObject | None", data.get("forked_from"))
+            return f"recorded as {data['name']}{f', forked from {word_of(fork)}' if fork else ''}"
         case EventType.PLAN_STATE:
             reason = f": {data['reason']}" if data.get("reason") else ""
             return _STATES.get(str(data["state"]), str(data["state"])) + reason
@@ -72,6 +73,11 @@ def told(event: Event, handle: str = "") -> str:
             return f"forgot {_names(data['paths'])} in {counted(int(str(data['groups'])), 'checkpoint')}"
         case EventType.LOG | EventType.MESSAGE:
             return str(data["message"])
+
+
+def word_of(fork: JsonObject) -> str:
+    """Return the word for the group that a fork starts from."""
+    return f"{fork['handle']}@{fork['number']}"
 
 
 def number_of(event: Event, handle: str = "") -> str:

@@ -36,6 +36,7 @@ def status_answer(
     if when is not None:
         timing = status.timing
         blocks.append(Line(f"recorded {when(timing.created_at)}, last changed {when(timing.updated_at)}"))
+        blocks += [Line(f"forked from {status.forked_from.word}")] if status.forked_from else []
         blocks += _in_full(status)
     if status.resumed_from is not None:
         resumed = status.resumed_from

@@ -56,7 +56,9 @@ def _text(node: TreeNode) -> str:
         case NodeType.PLAN:
             attempt = f", attempt {about['attempt']}" if about["attempt"] != 1 else ""
             state = state_words(Phase(about["phase"]), State(about["state"]))
-            return f"plan {about['name']}, {state}{attempt}"
+            fork = cast("JsonObject | None", about["forked_from"])
+            start = f", forked from {fork['handle']}@{fork['number']}" if fork else ""
+            return f"plan {about['name']}, {state}{attempt}{start}"
         case NodeType.DECISION:
             told = f"in step {about['step']}: {about['question']} -> {about['chosen']}"
             correction = cast("JsonObject | None", about["correction"])

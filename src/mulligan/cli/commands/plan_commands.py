@@ -24,6 +24,7 @@ from mulligan.cli.commands.declaration import (
     on_any_branch,
     paths_of,
 )
+from mulligan.cli.commands.forks import fork_command
 from mulligan.cli.word_pairs import compared_words, names_a_plan, only_waiting, plan_and_checkpoint
 from mulligan.domain.plans.plan import State
 from mulligan.domain.text.plural import counted
@@ -585,6 +586,9 @@ def remove(invocation: Invocation, plan: tuple[str, ...], yes: bool, dry_run: bo
         return removal_answer(project.remove_plan(*plan, dry_run=dry))
 
     return invocation.confirmed(act, "Forget for good?", dry_run=dry_run, yes=yes)
+
+
+group.add_command(fork_command.fork)
 
 
 def _project_for(invocation: Invocation, file: Path) -> Project:

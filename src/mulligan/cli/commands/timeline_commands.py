@@ -56,14 +56,26 @@ def log(invocation: Invocation, plan: str | None, limit: int | None, everything:
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
 @on_any_branch
-def undo(invocation: Invocation, what: str | None, yes: bool, dry_run: bool, onto_branch: bool) -> Answer:
+@click.option(
+    "--keep-commits",
+    is_flag=True,
+    help="Of what was done in place, change files only: branch and index stay.",
+)
+def undo(
+    invocation: Invocation,
+    what: str | None,
+    yes: bool,
+    dry_run: bool,
+    onto_branch: bool,
+    keep_commits: bool,
+) -> Answer:
     """Take back what was done last in this folder and still counts; again: the thing before it.
 
-    Runs, steps, applies, unapplies and restores of paths count, over all plans. PLAN stays within that plan, and
-    NUMBER is one entry of `mulligan log`. Only what the entry changed is taken back: paths that others changed since
-    stay, files that both changed are merged by lines, and a conflict changes nothing. What was there is kept, and
-    `mulligan redo` brings it back. An apply to a checkout that is on another branch now is a question of its own, which
-    --yes does not answer.
+    Runs, steps, prompts of agents, applies, unapplies and restores of paths count, over all plans. PLAN stays within
+    that plan, and NUMBER is one entry of `mulligan log`. Only what the entry changed is taken back: paths that others
+    changed since stay, files that both changed are merged by lines, and a conflict changes nothing. What was there is
+    kept, and `mulligan redo` brings it back. An apply to a checkout that is on another branch now is a question of its
+    own, which --yes does not answer.
     """
     from mulligan.cli.answers.entry_answer import undone_answer
 
@@ -73,7 +85,10 @@ def undo(invocation: Invocation, what: str | None, yes: bool, dry_run: bool, ont
 
     def act(dry: bool, onto: bool) -> Answer:
         return undone_answer(
-            invocation.trusting(project, lambda: project.undo(number, dry_run=dry, onto_branch=onto))
+            invocation.trusting(
+                project,
+                lambda: project.undo(number, dry_run=dry, onto_branch=onto, keep_commits=keep_commits),
+            )
         )
 
     return invocation.confirmed_here(act, "Undo", dry_run=dry_run, yes=yes, onto_branch=onto_branch)

@@ -1,6 +1,7 @@
 """Retention: which groups of a plan stay, and why."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -35,6 +36,38 @@ class GroupSummary(Struct, frozen=True, kw_only=True):
     labelled: bool
     between_steps: bool
     at_work: bool = False  # taken while programs were at work, and no run starts from it
+
+
+class AgedGroup(Struct, frozen=True, kw_only=True):
+    """As much of a group of an agent's session as retention needs to know."""
+
+    group_id: GroupId
+    created_at: datetime
+    size_bytes: int  # that it added to the store
+    labelled: bool  # by a user
+    of_prompt: bool  # a prompt begins or ends with it
+
+
+def too_old_or_large(
+    groups: Sequence[AgedGroup], *, since: datetime, limit: int, needed: Mapping[GroupId, str]
+) -> tuple[GroupId, ...]:
+    """Return the groups of an agent's session, given oldest first, that retention prunes: by age, then by bytes.
+
+    Groups of calls go before those of prompts, the oldest first. What a user labelled, the first, the newest and
+    `needed` ones stay. A limit of 0 is none.
+    """
+    stay = {*needed, *(g.group_id for g in (*groups[:1], *groups[-1:]))}
+    willing = [g for g in groups if g.group_id not in stay and not g.labelled]
+    pruned = [g for g in willing if g.created_at < since]
+    excess = sum(g.size_bytes for g in groups) - sum(g.size_bytes for g in pruned) - limit
+    young = [g for g in willing if g.created_at >= since]
+    for group in sorted(young, key=lambda g: g.of_prompt) if limit else ():  # stable: oldest first
+        if excess <= 0:
+            break
+        pruned.append(group)
+        excess -= group.size_bytes
+    gone = {g.group_id for g in pruned}
+    return tuple(g.group_id for g in groups if g.group_id in gone)
 
 
 def plan_retention(

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from mulligan.domain.checkpoints.checkpoint import PlanState
 from mulligan.domain.plans.decision import Question
+from mulligan.domain.plans.fork import Fork
 from mulligan.domain.plans.step import Step
 from mulligan.domain.resources.resource import Resource
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
@@ -65,6 +66,7 @@ class PlanDefinition(Struct, frozen=True, kw_only=True):
     command: bool = False  # a command without a plan file: there is nothing but its steps to continue
     agent: str = ""  # of a coding agent's session: the name of the agent, whose hooks report its steps
     session: bool = False  # its steps are a program's own: in no file, and only that program has them
+    fork: Fork | None = None  # where it starts from; None: from the real resources, or from its parent's
 
     def resource(self, name: str | None) -> Resource:
         """The resource of that name; None is the plan's first."""

@@ -107,6 +107,7 @@ def history_tree(
             "phase": plan.phase.value,
             "state": plan.state.value,
             "attempt": plan.attempt,
+            "forked_from": plan.definition.fork.to_json() if plan.definition.fork else None,
         },
         children=_in_order(hanging.get(None, ())),
     )

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from mulligan.domain.agents.agent_session import AgentMoment, AgentSession
+from mulligan.domain.checkpoints.retention import AgedGroup
 from mulligan.rows.columns import TIME, Format, Layout, time_text
 from mulligan.rows.row_repository import RowRepository
 
@@ -39,6 +40,17 @@ _RETURNS = """
 SELECT COUNT(*) AS count FROM checkpoint_groups AS g
 WHERE g.checkpoint_type IN ('pre_rollback', 'pre_restore') AND g.created_at > ?
 AND g.plan_id IN (SELECT plan_id FROM agent_sessions)
+"""
+_GROUPS = """
+SELECT g.group_id, g.created_at, g.label,
+    (SELECT COALESCE(SUM(c.size_bytes), 0) FROM checkpoints AS c WHERE c.group_id = g.group_id) AS size_bytes
+FROM checkpoint_groups AS g WHERE g.plan_id = ? ORDER BY g.seq
+"""
+_OF_PROMPTS = "SELECT before_group, after_group FROM entries WHERE plan_id = ?"
+_IDLE = """
+SELECT s.plan_id, COUNT(*) AS groups FROM agent_sessions AS s
+JOIN plans AS p ON p.plan_id = s.plan_id JOIN checkpoint_groups AS g ON g.plan_id = s.plan_id
+WHERE p.updated_at < ? GROUP BY s.plan_id HAVING COUNT(*) > 2 ORDER BY s.plan_id LIMIT ?
 """
 
 
@@ -79,6 +91,25 @@ class AgentRepository(RowRepository):
     def moments(self) -> Sequence[AgentMoment]:
         """Return the events of all sessions, in order."""
         return [_MOMENT.value(row) for row in self._db.rows(_ALL)]
+
+    def groups(self, plan_id: PlanId) -> Sequence[AgedGroup]:
+        """Return the groups of a session, oldest first, as retention looks at them."""
+        sides = self._db.rows(_OF_PROMPTS, (plan_id,))
+        prompts = {row[side] for row in sides for side in ("before_group", "after_group")}
+        return [
+            AgedGroup(
+                group_id=row["group_id"],
+                created_at=datetime.fromisoformat(row["created_at"]),
+                size_bytes=row["size_bytes"],
+                labelled=row["label"] is not None,
+                of_prompt=row["group_id"] in prompts,
+            )
+            for row in self._db.rows(_GROUPS, (plan_id,))
+        ]
+
+    def idle_since(self, moment: datetime, limit: int) -> Sequence[PlanId]:
+        """Return plans of sessions in which nothing happened since, if they have more than two groups."""
+        return [row["plan_id"] for row in self._db.rows(_IDLE, (time_text(moment), limit))]
 
     def went_back_since(self, moment: datetime) -> bool:
         """Return whether something that an agent did was taken back, or brought back, after that time."""

@@ -73,6 +73,9 @@ _BY_PREFIX = f"{_PLANS} WHERE plans.plan_id LIKE ? ORDER BY ordinal LIMIT 10"
 _BY_HANDLE = f"{_PLANS} WHERE handle = ? AND handle <> ''"
 _BY_NAME = f"{_PLANS} WHERE name = ? ORDER BY ordinal LIMIT 10"
 _LATEST = f"{_PLANS} WHERE parent_plan_id IS NULL ORDER BY ordinal DESC LIMIT 1"
+_WITHOUT_GROUP = f"""
+{_PLANS} WHERE current_group_id IS NULL AND parent_plan_id IS NULL AND state NOT IN ('applied', 'cancelled')
+"""
 _LIST = f"{_PLANS} ORDER BY ordinal DESC LIMIT ?"
 _LIST_IN_STATE = f"{_PLANS} WHERE state = ? ORDER BY ordinal DESC LIMIT ?"
 _NEWEST_APPLIED = """
@@ -276,6 +279,10 @@ class PlanRepository(RowRepository):
             self._db.rows(_LIST, (most,)) if state is None else self._db.rows(_LIST_IN_STATE, (state, most))
         )
         return [self._plan(row) for row in rows[::-1]]
+
+    def without_group(self) -> Sequence[Plan]:
+        """Return the plans that have no group yet and have not ended; no child plans."""
+        return [self._plan(row) for row in self._db.rows(_WITHOUT_GROUP)]
 
     def count(self, state: State | None) -> int:
         """Count the plans."""

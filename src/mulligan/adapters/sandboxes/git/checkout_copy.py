@@ -17,15 +17,26 @@ from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import Commi
 from mulligan.adapters.sandboxes.git.checkpoints.publication import Publishing
 from mulligan.adapters.sandboxes.git.checkpoints.whole_capture import WholeCaptures
 from mulligan.adapters.sandboxes.git.creation.private_git_dir import PrivateCopies
-from mulligan.adapters.sandboxes.git.creation.sandbox_creation import Making, borrow_again, make_fork
+from mulligan.adapters.sandboxes.git.creation.sandbox_creation import (
+    Making,
+    borrow_again,
+    make_fork,
+    make_fork_again,
+)
 from mulligan.adapters.sandboxes.git.git_context import GitContext
 from mulligan.adapters.sandboxes.git.places.lenders import ALTERNATES, lent_to
 from mulligan.adapters.sandboxes.git.places.moved_places import follow_in
 from mulligan.adapters.sandboxes.git.position.index_contents import IndexContents
+from mulligan.adapters.sandboxes.git.position.position import Position
 from mulligan.adapters.sandboxes.git.repository.borrowed_objects import git_dirs_in
 from mulligan.adapters.sandboxes.git.repository.ref_locks import common_dir_in
 from mulligan.adapters.sandboxes.git.repository.stored_blobs import holding_blobs
-from mulligan.adapters.sandboxes.git.repository.user_repository import Repository, with_alternates
+from mulligan.adapters.sandboxes.git.repository.user_repository import (
+    Repository,
+    branch_named,
+    with_alternates,
+)
+from mulligan.adapters.sandboxes.private_sandbox import work_folder
 from mulligan.adapters.sandboxes.removal import remove_tree
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, Damage, PathChange, Survey, Unheld
@@ -33,7 +44,7 @@ from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, 
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.domain.trees.tree_difference import StoredContent
 from mulligan.errors import ResourceUnsuitable, TreeUnsteady
-from mulligan.ports import Observer, Publication, SandboxOrder, WorkingTree
+from mulligan.ports import Observer, Publication, SandboxOrder, Unobserved, WorkingTree
 
 _GIT = ".git"
 _MADE = "parts of the git directory made"
@@ -122,10 +133,56 @@ class GitSandboxes(DirectorySandboxes):
         self._fill(sandbox, _only(snapshot, 0), self._tree(parent), observer)
         self._restore_git_directory(sandbox, snapshot, observer)
         self._copy_excluded(Path(parent.path), sandbox)
+        if not self._context.bare_of(parent).is_there:  # an apply removed it, with the parent's sandbox
+            self._copy_excluded(Path(sandbox.location), sandbox)
+            make_fork_again(self._context, sandbox, parent)
+            return sandbox
         make_fork(self._context, order, parent)
         with closing(self._commits(sandbox)) as commits:
             commits.start(snapshot, parent.base, self._context.bare_of(parent).base())
         return sandbox
+
+    def fork_in_place(
+        self, order: SandboxOrder, real: Sandbox, snapshot: Snapshot, observer: Observer
+    ) -> Sandbox:
+        """Make a working copy of a snapshot of a real checkout: its files, and its HEAD, branch and index.
+
+        The rest of the git directory is as it is now: a snapshot of a real checkout does not hold it.
+        """
+        order = replace(order, patterns=real.patterns)
+        making = Making(self._context, self._repository(order.resource, order.location), order)
+        branch, head = None, self._store.item(snapshot.roots[1], "HEAD")
+        if head is not None and head.content is not None:
+            branch = branch_named(self._store.read(head.content).decode("utf-8", "surrogateescape"))
+        sandbox = replace(
+            self._sandbox(order, Snapshot(())),
+            excluded=real.excluded,
+            branch=branch,
+            git_dir=str(making.bare.path),
+        )
+        if order.path.is_dir():
+            remove_tree(order.path / _GIT, self._home)
+        self._fill(sandbox, _only(snapshot, 0), real_tree_of(sandbox, _GIT), observer)
+        self._copy_excluded(Path(real.path), sandbox)
+        with _time_kept(order.path):
+            making.copy()
+            self._put_position(sandbox, _only(snapshot, 1))
+        making.keep_borrowed()
+        making.begin()
+        found = self._store.capture(self._tree(sandbox), observer)
+        whole = _joined(found, self._store.capture(_git_directory(sandbox), observer))
+        return replace(sandbox, base=whole.snapshot)
+
+    def _put_position(self, sandbox: Sandbox, position: Snapshot) -> None:
+        """Let the private git directory have the HEAD, branch and index of a real one."""
+        repository = self._context.opened(sandbox.resource, Path(sandbox.path))
+        there = Position(self._git, repository, sandbox.plan_id, set())
+        with self._place.workshop(sandbox.plan_id, sandbox.resource) as shop:
+            tree = work_folder(shop, "position")
+            there.write_down(tree.path)
+            self._store.restore(position, tree, Unobserved())
+            there.put_back(tree.path)
+            self._store.forget_tree(tree)
 
     def fill(self, sandbox: Sandbox, snapshot: Snapshot, observer: Observer) -> None:
         self._fill(sandbox, _only(snapshot, 0), real_tree_of(sandbox, _GIT), observer)

@@ -17,6 +17,7 @@ from mulligan.adapters.sandboxes.git.apply.checkout_apply import Applying, refus
 from mulligan.adapters.sandboxes.git.apply.not_carried import left_behind
 from mulligan.adapters.sandboxes.git.apply.readiness import People, refuse_unready
 from mulligan.adapters.sandboxes.git.apply.withdrawal import parent_to_return_to
+from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
 from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import Commits
 from mulligan.adapters.sandboxes.git.checkpoints.publication import Publishing
 from mulligan.adapters.sandboxes.git.creation.first_commit import commit_start
@@ -51,7 +52,7 @@ from mulligan.domain.checkpoints.store_report import Capture, Damage, PathChange
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.domain.trees.tree_difference import StoredContent, changed_by_others
-from mulligan.errors import Advice, ChangedMeanwhile, NotBuiltYet, ResourceUnsuitable
+from mulligan.errors import Advice, ChangedMeanwhile, ResourceUnsuitable
 from mulligan.ports import (
     ApplyOrder,
     Composed,
@@ -108,11 +109,7 @@ class InPlaceCheckouts(InPlaceFolders):
         return replace(sandbox, base=capture.snapshot), capture
 
     def fork(self, order: SandboxOrder, parent: Sandbox, snapshot: Snapshot, observer: Observer) -> Sandbox:
-        """Refuse: there is no git directory of the plan's own to fork."""
-        raise NotBuiltYet(
-            feature="child plans of a plan that works in place on a git checkout",
-            hint="use `strategy: git_worktree`",
-        )
+        return GitSandboxes(self._context).fork_in_place(order, parent, snapshot, observer)
 
     def capture(self, sandbox: Sandbox, observer: Observer, *, at_work: bool = False) -> Capture:
         files = super().capture(sandbox, observer, at_work=at_work)

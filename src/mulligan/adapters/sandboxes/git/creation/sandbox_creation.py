@@ -6,7 +6,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mulligan.adapters.sandboxes.git.creation.first_commit import begin, copy_objects, record, tree_of_head
+from mulligan.adapters.sandboxes.git.creation.first_commit import (
+    begin,
+    commit_start,
+    copy_objects,
+    record,
+    tree_of_head,
+)
 from mulligan.adapters.sandboxes.git.creation.private_git_dir import (
     PrivateCopies,
     git_dirs_under,
@@ -22,7 +28,7 @@ from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepos
 from mulligan.adapters.sandboxes.git.repository.borrowed_objects import git_dirs_in
 from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import pins_of
 from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK
-from mulligan.adapters.sandboxes.git.repository.pins import copy_pins, pin
+from mulligan.adapters.sandboxes.git.repository.pins import copy_pins, pin, pinned_trees
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.store_report import Survey
@@ -142,6 +148,22 @@ def make_fork(context: GitContext, order: SandboxOrder, parent: Sandbox) -> Bare
     bare.remember(replace(memory, prefix=prefix, path=str(bare.path)))
     for lender in memory.lenders:
         copy_pins(context.git, Path(lender), memory.prefix, prefix)
+    _follow(path, parent_path, memory.object_format)
+    return bare
+
+
+def make_fork_again(context: GitContext, sandbox: Sandbox, parent: Sandbox) -> None:
+    """Give the same to a copy of a sandbox whose repository of checkpoints is gone."""
+    repository, bare = context.opened(sandbox.resource, Path(sandbox.location)), context.bare_of(sandbox)
+    top = Path(sandbox.path)
+    borrow_again(context, repository, sandbox)
+    _follow(top, Path(parent.path), repository.object_format)
+    borrowed = pinned_trees(context.git, repository.git_dir, pins_of(sandbox.plan_id, sandbox.resource))
+    commit_start(bare, repository, top, top / ".git" / "index", borrowed, sandbox.patterns)
+
+
+def _follow(path: Path, parent_path: Path, object_format: str) -> None:
+    """Let the git directory of a copy name the copy where it names the sandbox that it is of."""
     for git_dir in git_dirs_in(path / ".git"):
         config = str((git_dir / "config").relative_to(path))
         data = read_below(path, config)
@@ -150,10 +172,9 @@ def make_fork(context: GitContext, order: SandboxOrder, parent: Sandbox) -> Bare
             replace_below(path, config, moved)
     index = read_below(path, ".git/index")
     if index is not None:
-        known = IndexFile(index, memory.object_format)
+        known = IndexFile(index, object_format)
         known.follow(parent_path, path)
         replace_below(path, ".git/index", known.to_bytes())
-    return bare
 
 
 def _copy_staged(git: Git, repository: Repository, private: Path) -> None:

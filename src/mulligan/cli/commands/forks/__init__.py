@@ -1,0 +1,1 @@
+"""Commands that let several plans start from one checkpoint: `plan fork`, and `try` with its variants."""
