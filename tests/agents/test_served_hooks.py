@@ -170,7 +170,7 @@ def test_settings_that_are_changed_count_from_the_next_event_on(checkout: Path) 
 
 
 def test_what_went_wrong_after_a_call_is_said_at_the_next_event(plain: Path) -> None:
-    agent = ServedAgent(plain)
+    agent = ServedAgent(plain, session=str(plain))  # what went wrong is said once per session
     served(plain)
     agent.start()
     agent.prompt("first")

@@ -11,7 +11,7 @@ from mulligan.api.project_upkeep import ProjectUpkeep
 from mulligan.errors import NextStep, NothingToRedo, UsageWrong
 
 if TYPE_CHECKING:
-    from mulligan.api.kept_watches import KeptWatches
+    from mulligan.api.local_server.kept_watches import KeptWatches
     from mulligan.api.operations.report_file import SavedReport
     from mulligan.api.project_checkpoints import Checkpoints
     from mulligan.api.project_settings import Configuration
@@ -66,7 +66,7 @@ class Project(ProjectUpkeep):
     @cached_property
     def watches(self) -> KeptWatches:
         """The watches that a thread keeps open between two operations."""
-        from mulligan.api.kept_watches import KeptWatches
+        from mulligan.api.local_server.kept_watches import KeptWatches
 
         return KeptWatches(threads=self._threads)
 

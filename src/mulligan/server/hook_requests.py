@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from mulligan.api.operations.agent_hook import HookCall, answer_in, hook_event, is_of_project
+from mulligan.api.agents.agent_hook import HookCall, answer_in, hook_event, is_of_project
 from mulligan.domain.agents.agent_event import AgentEvent, EventKind, HookAnswer
 from mulligan.domain.agents.agent_table import AGENTS
 from mulligan.domain.agents.hook_reply import HookReply, reply_of
@@ -18,7 +18,7 @@ from mulligan.domain.server.words import Word
 from mulligan.errors import HookPayloadUnusable
 
 if TYPE_CHECKING:
-    from mulligan.api.operations.server_operations import ServerWork
+    from mulligan.api.local_server.server_operations import ServerWork
     from mulligan.api.results import Surroundings
 
 _FLAGS = {b"--strict", b"--everywhere"}

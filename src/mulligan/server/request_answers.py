@@ -10,7 +10,7 @@ from msgspec import json
 from mulligan.domain.server.words import Request, Word
 
 if TYPE_CHECKING:
-    from mulligan.api.operations.server_operations import ServerWork
+    from mulligan.api.local_server.server_operations import ServerWork
     from mulligan.server.hook_requests import HookRequests
 
 

@@ -191,25 +191,23 @@ def serve(invocation: Invocation, wanted: str | None) -> Answer:
     It watches folders and keeps code and database open between two calls. It starts automatically with the first hook
     of an agent (`server.start`), and ends after `server.idle-timeout` without a call. Everything works without it.
     """
-    from mulligan.api.operations import server_operations
-
     if wanted is None:
         return _serve(invocation)
     project = invocation.project()
     match wanted:
         case "status":
-            return _described(server_operations.server_status(project.home, invocation.around))
+            return _described(project.server_status())
         case "stop":
-            stopped = server_operations.stop_server(project.home, invocation.around)
+            stopped = project.stop_server()
             said = "the server has ended" if stopped else "no server runs for this project"
             return Answer(data={"running": False, "stopped": stopped}, blocks=[Line(said)])
         case _:
-            return _described(server_operations.start_server(project, invocation.around))
+            return _described(project.start_server())
 
 
 def _serve(invocation: Invocation) -> Answer:
     from mulligan.api.entrance import Unobserved, open_project
-    from mulligan.api.operations.server_operations import ServerWork, run_server
+    from mulligan.api.local_server.server_operations import ServerWork, run_server
     from mulligan.server.hook_requests import HookRequests
     from mulligan.server.request_answers import RequestAnswers
 

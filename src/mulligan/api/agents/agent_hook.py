@@ -132,9 +132,9 @@ def _recorded(around: Surroundings, call: HookCall, event: AgentEvent) -> HookAn
     with _closed(opened) as project:
         answer = _recorded_in(project, event)
         if event.kind is not EventKind.SESSION_END and _wants_server(project):
-            from mulligan.api.operations.server_operations import launch_server  # here: few hooks start one
+            from mulligan.api.local_server.server_operations import launch_server  # here: few hooks start one
 
-            launch_server(project, around)
+            launch_server(project.folder, project.home, around)
         return answer
 
 

@@ -160,13 +160,12 @@ def stop_server(home: Path, around: Surroundings) -> bool:
     return True
 
 
-def start_server(project: Project, around: Surroundings) -> ServerStatus:
+def start_server(folder: Path, home: Path, around: Surroundings) -> ServerStatus:
     """Start the server of a project in the background, if none runs, and wait until it answers."""
-    home = project.home
     place = ServerPlace(home=home, environ=around.environ)
     if (running := server_status(home, around)) is not None:
         return running
-    launch_server(project, around)
+    launch_server(folder, home, around)
     found: list[ServerStatus] = []
 
     def answers() -> bool:
@@ -179,15 +178,15 @@ def start_server(project: Project, around: Surroundings) -> ServerStatus:
     return found[0]
 
 
-def launch_server(project: Project, around: Surroundings) -> None:
+def launch_server(folder: Path, home: Path, around: Surroundings) -> None:
     """Start the server of a project in the background, without waiting for it."""
-    place = ServerPlace(home=project.home, environ=around.environ)
-    command = [sys.executable, "-m", "mulligan", "--project", str(project.folder), "serve"]
+    place = ServerPlace(home=home, environ=around.environ)
+    command = [sys.executable, "-m", "mulligan", "--project", str(folder), "serve"]
     # A shell that ends at once leaves the server to the system: this process need not wait for it.
     script = 'log=$1; shift; "$@" </dev/null >"$log" 2>&1 &'
     subprocess.run(
         ["/bin/sh", "-c", script, "sh", str(place.log), *command],
-        cwd=project.home,
+        cwd=home,
         env=dict(around.environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
