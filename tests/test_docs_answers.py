@@ -114,6 +114,9 @@ def publish(context, page: str):
 RUNS = """
 hook claude-code
 completion bash
+serve --detach
+serve --status
+serve --stop
 projects
 projects prune --dry-run
 project export ../saved.mulligan --force

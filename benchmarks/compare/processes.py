@@ -56,22 +56,28 @@ class Finished:
 
 
 def run(
-    command: Sequence[str], budget: Budget, *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    command: Sequence[str],
+    budget: Budget,
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    given: Path = Path(os.devnull),
 ) -> Finished:
-    """Run a command to its end; CommandFailed where it fails or the budget is spent."""
+    """Run a command to its end, with this file as its input; CommandFailed where it fails or the budget is spent."""
     started = time.perf_counter()
     try:
-        process = subprocess.Popen(
-            command,
-            cwd=cwd,
-            env=surroundings() if env is None else env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            text=True,
-            errors="replace",
-        )
+        with given.open("rb") as stdin:
+            process = subprocess.Popen(
+                command,
+                cwd=cwd,
+                env=surroundings() if env is None else env,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                text=True,
+                errors="replace",
+            )
     except OSError as exc:
         raise CommandFailed(shlex.join(command), str(exc)) from exc
     try:

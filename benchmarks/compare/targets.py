@@ -215,6 +215,20 @@ TARGETS: tuple[Target, ...] = (
         at_most=1.2,
     ),
     Target(
+        work="a hook at a tool call, 5 changes, 100k files in place, server running",
+        against="python -c pass",
+        ours="hooks.hook, server running@100000",
+        theirs="hooks.python@100000",
+        at_most=3,
+    ),
+    Target(
+        work="the same without the server",
+        against=SHADOW_GIT,
+        ours="hooks.hook, no server@100000",
+        theirs="git.five-changes@100000",
+        faster=2,
+    ),
+    Target(
         work="plan status --format json as a process",
         against="python -c pass",
         ours="status.mulligan",

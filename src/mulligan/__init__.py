@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from mulligan.adapters.homes.home_archive import Exported as Exported
     from mulligan.adapters.tools.user_tools.tool_decorator import tool as tool
     from mulligan.adapters.tools.worker.step_context import StepContext as StepContext
+    from mulligan.api.agents.agent_install import AgentChanges as AgentChanges
+    from mulligan.api.agents.agent_overview import AgentList as AgentList
+    from mulligan.api.agents.agent_overview import HookTests as HookTests
     from mulligan.api.entrance import agents as agents
     from mulligan.api.entrance import import_project as import_project
     from mulligan.api.entrance import init as init
@@ -28,9 +31,6 @@ if TYPE_CHECKING:
     from mulligan.api.entrance import prune_projects as prune_projects
     from mulligan.api.entrance import try_hooks as try_hooks
     from mulligan.api.entrance import uninstall_hooks as uninstall_hooks
-    from mulligan.api.operations.agent_install import AgentChanges as AgentChanges
-    from mulligan.api.operations.agent_overview import AgentList as AgentList
-    from mulligan.api.operations.agent_overview import HookTests as HookTests
     from mulligan.api.operations.home_operations import ProjectList as ProjectList
     from mulligan.api.operations.home_operations import PrunedProjects as PrunedProjects
     from mulligan.api.project import Project as Project
@@ -80,8 +80,8 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "mulligan.adapters.homes.home_archive": "Exported",
         "mulligan.api.entrance": "agents import_project init install_hooks open pause_hooks projects "
         "prune_projects try_hooks uninstall_hooks",
-        "mulligan.api.operations.agent_install": "AgentChanges",
-        "mulligan.api.operations.agent_overview": "AgentList HookTests",
+        "mulligan.api.agents.agent_install": "AgentChanges",
+        "mulligan.api.agents.agent_overview": "AgentList HookTests",
         "mulligan.api.operations.home_operations": "ProjectList PrunedProjects",
         "mulligan.api.project": "Project",
         "mulligan.api.project_checkpoints": "Checkpoints",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.agents.event_notes import EventNote, EventNotes
-from mulligan.api.operations.agent_places import own_program
+from mulligan.api.agents.agent_places import own_program
 from mulligan.cli.main import run
 from mulligan.domain.agents.agent_table import AGENTS
 from tests.commands.program import ask, data_of
@@ -95,7 +95,7 @@ def test_a_hook_whose_program_is_gone_does_not_work(user):
 
 
 def test_a_hook_that_hangs_does_not_work(user, monkeypatch):
-    monkeypatch.setattr("mulligan.api.operations.agent_overview._TEST_SECONDS", 0.2)
+    monkeypatch.setattr("mulligan.api.agents.agent_overview._TEST_SECONDS", 0.2)
     stand_in(user, "claude-code", "exec sleep 60")
     (test,) = ask(user / "work", "agent", "doctor")["data"]["tests"]
     assert not test["works"]

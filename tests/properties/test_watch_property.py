@@ -213,6 +213,7 @@ class WatchedTree(RuleBasedStateMachine):
         (self.tree.path / "sub" / "file").write_text("first")
         (self.home / "outside").mkdir()
         self.store = new_store(self.home / "store")
+        self.store.keep_watches(1)
         self.watching = self.store.watch(self.tree, others_at_work=False)
         self.watching.__enter__()
         self.pipes: list[Connection] = []
@@ -290,6 +291,23 @@ class WatchedTree(RuleBasedStateMachine):
         self.store.restore(snapshot, self.tree, Watcher())
         assert picture(self.tree.path) == wanted
 
+    @rule()
+    def work_again_later(self) -> None:
+        """Let one piece of work end and another begin on the same tree: the watch goes on in between."""
+        self.watching.__exit__(None, None, None)
+        self.watching = self.store.watch(self.tree, others_at_work=False)
+        self.watching.__enter__()
+
+    @rule(number=st.integers(0, 20))
+    def restore_elsewhere(self, number: int) -> None:
+        """Let another process restore the tree, one that knows nothing of this watch."""
+        if self.snapshots and not self.patterns:
+            snapshot, _ = self.snapshots[number % len(self.snapshots)]
+            for path in self.tree.path.rglob("*"):
+                if path.is_fifo():
+                    path.unlink()
+            new_store(self.home / "store").restore(snapshot, self.tree, Watcher())
+
     @invariant()
     def everyone_lives(self) -> None:
         assert all(worker.is_alive() for worker in getattr(self, "workers", []))
@@ -304,6 +322,7 @@ class WatchedTree(RuleBasedStateMachine):
             worker.join(30)
             assert worker.exitcode == 0
         self.watching.__exit__(None, None, None)
+        self.store.close_watches()
         shutil.rmtree(self.home)
 
 

@@ -40,7 +40,7 @@ class FakeAgent:
         """Report an event; return the exit code and the answer."""
         payload = {"session_id": self.session, "cwd": str(self.folder), "hook_event_name": event, **fields}
         code, out, err = run_with_input(
-            self.words, json.dumps(payload).encode(), self.folder, self._environment(fault)
+            self.words, json.dumps(payload).encode(), self.folder, self.environment(fault)
         )
         assert b"Traceback" not in err, err.decode()
         return code, json.loads(out) if out.strip() else {}
@@ -101,10 +101,12 @@ class FakeAgent:
         assert code == 0, answer
         return answer
 
-    def _environment(self, fault: str) -> dict[str, str]:
+    def environment(self, fault: str) -> dict[str, str]:
+        """Return the variables that its hooks have; with a fault, it strikes in them."""
         environment = {**self.surroundings, **_GIT_USER}
         if self.surroundings is os.environ:
             environment["MULLIGAN_HOME"] = homes_for(self.folder)
+        environment["MULLIGAN_SERVER_START"] = "never"  # tests of the server start it themselves
         if fault:
             environment["MULLIGAN_FAULT"] = fault
         if self.log is not None:

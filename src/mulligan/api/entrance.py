@@ -12,8 +12,8 @@ from mulligan.wiring.surroundings import locate, look_around
 
 if TYPE_CHECKING:
     from mulligan.adapters.homes.home_search import ProjectPlace
-    from mulligan.api.operations.agent_install import AgentChanges
-    from mulligan.api.operations.agent_overview import AgentList, HookTests
+    from mulligan.api.agents.agent_install import AgentChanges
+    from mulligan.api.agents.agent_overview import AgentList, HookTests
     from mulligan.api.operations.home_operations import ProjectList, PrunedProjects
     from mulligan.api.project import Project
     from mulligan.ports import Observer
@@ -57,7 +57,7 @@ def projects() -> ProjectList:
 
 def agents() -> AgentList:
     """List the coding agents that mulligan knows, where its hooks are installed, and the newest event of each."""
-    from mulligan.api.operations.agent_overview import list_agents
+    from mulligan.api.agents.agent_overview import list_agents
 
     return list_agents(look_around({}))
 
@@ -66,7 +66,7 @@ def install_hooks(
     *agents: str, scope: str = "user", strict: bool = False, everywhere: bool = False, dry_run: bool = False
 ) -> AgentChanges:
     """Write hooks for these agents into their own configuration, for the user or for the project of this folder."""
-    from mulligan.api.operations.agent_install import install
+    from mulligan.api.agents.agent_install import install
 
     return install(
         look_around({}),
@@ -81,14 +81,14 @@ def install_hooks(
 
 def uninstall_hooks(*agents: str, scope: str = "user", dry_run: bool = False) -> AgentChanges:
     """Take the hooks of these agents out of their configuration, byte for byte where nobody changed it since."""
-    from mulligan.api.operations.agent_install import uninstall
+    from mulligan.api.agents.agent_install import uninstall
 
     return uninstall(look_around({}), agents, every=False, scope=scope, dry_run=dry_run)
 
 
 def try_hooks(*agents: str) -> HookTests:
     """Send a test event through the hooks of these agents, or of all that have some."""
-    from mulligan.api.operations.agent_overview import try_hooks as tried
+    from mulligan.api.agents.agent_overview import try_hooks as tried
 
     return tried(look_around({}), agents)
 

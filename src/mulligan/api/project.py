@@ -11,6 +11,7 @@ from mulligan.api.project_upkeep import ProjectUpkeep
 from mulligan.errors import NextStep, NothingToRedo, UsageWrong
 
 if TYPE_CHECKING:
+    from mulligan.api.local_server.kept_watches import KeptWatches
     from mulligan.api.operations.report_file import SavedReport
     from mulligan.api.project_checkpoints import Checkpoints
     from mulligan.api.project_settings import Configuration
@@ -61,6 +62,13 @@ class Project(ProjectUpkeep):
         from mulligan.api.project_checkpoints import Checkpoints
 
         return Checkpoints(threads=self._threads, observer=self._observer)
+
+    @cached_property
+    def watches(self) -> KeptWatches:
+        """The watches that a thread keeps open between two operations."""
+        from mulligan.api.local_server.kept_watches import KeptWatches
+
+        return KeptWatches(threads=self._threads)
 
     @property
     def tools(self) -> Tools:

@@ -42,6 +42,10 @@ class Configuration:
         """Every setting with its value and where it comes from."""
         return self._shown()
 
+    def refresh(self) -> None:
+        """Read the files again: another process may have changed them."""
+        self._settings().forget()
+
     def get(self, key: str) -> Entry:
         """One setting."""
         name = setting_named(key, Source.COMMAND_LINE).key

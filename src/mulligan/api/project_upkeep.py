@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.homes.home_archive import Exported
     from mulligan.application.checkpoints.project_sweep import SweepReport
     from mulligan.application.sandboxes.doctor import Diagnosis
+    from mulligan.domain.server.words import ServerStatus
     from mulligan.ports import Observer
     from mulligan.wiring.services import Services
 
@@ -50,6 +51,24 @@ class ProjectUpkeep:
         """Open the database, which makes it or brings it up to date."""
         with self._services.adapters.database.reading():
             pass
+
+    def start_server(self) -> ServerStatus:
+        """Start the local server of the project in the background, if none runs, and wait until it answers."""
+        from mulligan.api.local_server.server_operations import start_server
+
+        return start_server(self.folder, self.home, self._services.adapters.around)
+
+    def stop_server(self) -> bool:
+        """End the local server of the project; return False where none runs."""
+        from mulligan.api.local_server.server_operations import stop_server
+
+        return stop_server(self.home, self._services.adapters.around)
+
+    def server_status(self) -> ServerStatus | None:
+        """Return the local server of the project as it describes itself; None where none runs."""
+        from mulligan.api.local_server.server_operations import server_status
+
+        return server_status(self.home, self._services.adapters.around)
 
     def problems(self) -> Sequence[str]:
         """Return what is wrong with the rows of the project."""

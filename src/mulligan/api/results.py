@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mulligan.adapters.homes.home_census import FoundHome
     from mulligan.adapters.tools.user_tools.tool_discovery import FileStanding
-    from mulligan.api.operations.agent_install import AgentChanges
-    from mulligan.api.operations.agent_overview import AgentList, AgentView, HookTests, InstalledHooks
+    from mulligan.api.agents.agent_install import AgentChanges
+    from mulligan.api.agents.agent_overview import AgentList, AgentView, HookTests, InstalledHooks
     from mulligan.api.operations.home_operations import ProjectList, PrunedProjects
     from mulligan.application.apply.apply_preparation import Application, AppliedResource
     from mulligan.application.bisection.bisect_service import Bisection, FirstBad, Trial

@@ -33,7 +33,8 @@ _GROUPS = {
 _WRAPPERS = ("run", "shell")
 _COMMANDS = {
     **dict.fromkeys(
-        ("completion", "doctor", "gc", "help", "init", "projects"), "mulligan.cli.commands.project_commands"
+        ("completion", "doctor", "gc", "help", "init", "projects", "serve"),
+        "mulligan.cli.commands.project_commands",
     ),
     **dict.fromkeys(("bisect", "log", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
     "hook": "mulligan.cli.agents.hook_command",

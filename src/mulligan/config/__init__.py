@@ -6,6 +6,7 @@ from mulligan.config.registry import SHORT_NAMES as SHORT_NAMES
 from mulligan.config.registry import Cleanup as Cleanup
 from mulligan.config.registry import Isolation as Isolation
 from mulligan.config.registry import SandboxPlace as SandboxPlace
+from mulligan.config.registry import ServerStart as ServerStart
 from mulligan.config.registry import Setting as Setting
 from mulligan.config.registry import check_value as check_value
 from mulligan.config.registry import parse_value as parse_value

@@ -59,6 +59,13 @@ class SandboxPlace(StrEnum):
     OWN_PATH = "own-path"
 
 
+class ServerStart(StrEnum):
+    """When the local server is started."""
+
+    AUTO = "auto"
+    NEVER = "never"
+
+
 class Setting(Struct, frozen=True, kw_only=True):
     """One registered key."""
 
@@ -263,6 +270,20 @@ SETTINGS: tuple[Setting, ...] = (
         type=whole_number(1, MOST_PARALLEL),
         default=5,
         meaning="how many subplans run at once",
+    ),
+    Setting(
+        key="server.start",
+        type=one_word(tuple(ServerStart)),
+        default=ServerStart.AUTO.value,
+        meaning="whether hooks of agents start the local server, or it runs only where `mulligan serve` starts it",
+        in_plan_files=False,
+    ),
+    Setting(
+        key="server.idle-timeout",
+        type=length_of_time(1, 31536000),
+        default=1800,
+        meaning="after how long without a call the local server ends",
+        in_plan_files=False,
     ),
 )
 

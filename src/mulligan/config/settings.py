@@ -11,6 +11,7 @@ from mulligan.config.registry import (
     Cleanup,
     Isolation,
     SandboxPlace,
+    ServerStart,
     check_value,
     parse_value,
     setting_named,
@@ -74,7 +75,9 @@ def layer_of_options(options: Mapping[str, str]) -> Layer:
 
 
 # Variables with these beginnings are settings; others, such as MULLIGAN_PROJECT, are not.
-_SECTIONS = ("MULLIGAN_SANDBOX_", "MULLIGAN_APPLY_", "MULLIGAN_CORE_", "MULLIGAN_PLAN_", "MULLIGAN_AGENT_")
+_SECTIONS = tuple(
+    f"MULLIGAN_{section}_" for section in ("SANDBOX", "APPLY", "CORE", "PLAN", "SERVER", "AGENT")
+)
 _MISTYPED = 0.82  # so near to a setting's variable, but for its beginning, that nothing else can be meant
 
 
@@ -156,6 +159,8 @@ class Settings(Struct, frozen=True):
     format = _Value("core.format", _text_or_none)  # None: rich on a terminal, else plain
     pager = _Value("core.pager", _text_or_none)  # None: PAGER, or `less`
     max_parallel = _Value("plan.max-parallel", int)
+    server_start = _Value("server.start", ServerStart)
+    idle_timeout = _Value("server.idle-timeout", float)  # seconds
 
 
 def resolve(layers: Iterable[Layer]) -> Settings:

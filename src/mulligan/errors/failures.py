@@ -185,6 +185,13 @@ class LockImpossible(SystemFailed):
     )
 
 
+class ServerSilent(Failed):
+    """The local server of a project does not start, answer or end."""
+
+    message = "the local server of {home} does not react: {reason}"
+    hint = "{log} says what went wrong; everything works without the server"
+
+
 class ProcessSurvives(Failed):
     """A process left over from a killed run is still alive; nothing can be restored until it ends."""
 

@@ -107,6 +107,11 @@ class SnapshotStore(StoredTrees, Protocol):
         processes that nobody ends may be writing: what they have mapped to write is read every time.
         """
 
+    @property
+    def keeps_watches(self) -> bool:
+        """True where watches stay open when their work is done, for the next work on the same tree."""
+        ...
+
     def unwatchable(self) -> str:
         """Return why no tree here can be watched; empty where that is possible."""
 

@@ -10,6 +10,7 @@ from mulligan.config import (
     Isolation,
     Layer,
     SandboxPlace,
+    ServerStart,
     Source,
     layer_of_environment,
     layer_of_options,
@@ -83,8 +84,11 @@ def test_the_registry_is_the_documented_one() -> None:
         "core.format": "MULLIGAN_CORE_FORMAT",
         "core.pager": "MULLIGAN_CORE_PAGER",
         "plan.max-parallel": "MULLIGAN_PLAN_MAX_PARALLEL",
+        "server.start": "MULLIGAN_SERVER_START",
+        "server.idle-timeout": "MULLIGAN_SERVER_IDLE_TIMEOUT",
     }
     assert {s.key for s in SETTINGS if not s.in_plan_files} == {
+        *("server.start", "server.idle-timeout"),
         *(
             "agent.databases",
             "agent.keep-days",
@@ -94,7 +98,7 @@ def test_the_registry_is_the_documented_one() -> None:
             "core.disk-limit",
             "core.format",
             "core.pager",
-        )
+        ),
     }
     assert all(s.meaning for s in SETTINGS)
 
@@ -126,6 +130,8 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
                     "core.format": "yaml",
                     "core.pager": "less -S",
                     "plan.max-parallel": "9",
+                    "server.start": "never",
+                    "server.idle-timeout": "1h30m",
                 }
             )
         ]
@@ -148,6 +154,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
     assert settings.database_url == "sqlite:////srv/m.db"
     assert settings.format == "yaml"
     assert settings.max_parallel == 9
+    assert (settings.server_start, settings.idle_timeout) == (ServerStart.NEVER, 5400)
     assert {entry.origin for entry in settings.entries} == {"command line"}
 
 

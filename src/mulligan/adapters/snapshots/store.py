@@ -38,12 +38,12 @@ from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
 from mulligan.adapters.snapshots.scan.memory_maps import Moments
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
+from mulligan.adapters.snapshots.watch.open_watches import OpenWatches
 from mulligan.adapters.snapshots.watch.tree_watch import (
     CUT_OFF,
     NOT_IN_STORE,
     OTHER_NAME,
     Look,
-    Watch,
     why_unwatchable,
 )
 from mulligan.boundaries import act
@@ -85,45 +85,58 @@ class PackedSnapshotStore(PackedTrees):
         self._cache = StatCache(work, self._rooms, boot_id)
         self._level = Level(work / "level", self._rooms)
         self._restless: dict[str, frozenset[str]] = {}  # by cache key: files that did not hold still
-        self._watches: dict[str, Watch] = {}  # by the cache key of the tree
-        self._open_watches: list[Watch] = []  # also those that another one of their tree replaces for a while
+        self._watches = OpenWatches()
         self._moments = Moments()
         # How the last capture, comparison or restore read its tree: all of it, or what changed.
         self.last_look = Look(watched=False, reason=UNWATCHED)
 
     @contextmanager
     def watch(self, tree: WorkingTree, *, others_at_work: bool) -> Generator[None]:
-        watch, outer = Watch(tree, others_at_work=others_at_work), self._watches.get(tree.cache_key)
-        self._watches[tree.cache_key] = watch
-        self._open_watches.append(watch)
-        try:
-            yield
-        finally:
-            watch.close()
-            self._open_watches.remove(watch)
-            del self._watches[tree.cache_key]
-            if outer is not None:
-                self._watches[tree.cache_key] = outer
-            with suppress(OSError):  # a hint for the next process: no reason to fail after all was done
-                self._cache.flush(tree.cache_key)
+        with self._watches.over(tree, others_at_work=others_at_work) as kept:
+            try:
+                yield
+            finally:
+                if not kept:
+                    self._flush(tree.cache_key)
+
+    def keep_watches(self, most: int) -> None:
+        """Keep so many watches open when the work that asked for them is done, for the next work on their trees."""
+        self._watches.keep(most)
+
+    @property
+    def keeps_watches(self) -> bool:
+        return self._watches.keeps
+
+    @property
+    def kept_watches(self) -> int:
+        """The number of watches that are open and that no work uses."""
+        return self._watches.kept
+
+    def close_watches(self) -> None:
+        """Close the watches that were kept, and write down what they learned."""
+        for tree in self._watches.close_kept():
+            self._flush(tree.cache_key)
 
     def at_once(self) -> AbstractContextManager[None]:
         return self._moments.at_once()
 
     def distrust_watches(self) -> None:
         """Scan each watched tree at its next look: a file may have been written under a name that nobody watches."""
-        for watch in self._open_watches:
-            watch.lost(OTHER_NAME)
+        self._watches.distrust(OTHER_NAME)
+
+    def _flush(self, key: str) -> None:
+        with suppress(OSError):  # a hint for the next process: no reason to fail after all was done
+            self._cache.flush(key)
 
     def unwatchable(self) -> str:
         return why_unwatchable(self._work)
 
     def unseen(self, tree: WorkingTree) -> str:
-        watch = self._watch_of(tree)
+        watch = self._watches.of(tree)
         return UNWATCHED if watch is None else watch.blind
 
     def stirred(self, tree: WorkingTree) -> bool:
-        watch = self._watch_of(tree)
+        watch = self._watches.of(tree)
         return watch is not None and watch.stirred()
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
@@ -153,7 +166,7 @@ class PackedSnapshotStore(PackedTrees):
 
     def capture(self, tree: WorkingTree, observer: Observer, *, at_work: bool = False) -> Capture:
         writer = PackWriter(self._objects)
-        watch = self._watch_of(tree)
+        watch = self._watches.of(tree)
         try:
             with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
                 looking = self._looking(tree, writer, observer, at_work=at_work)
@@ -306,7 +319,7 @@ class PackedSnapshotStore(PackedTrees):
     def _carry_out(
         self, tree: WorkingTree, difference: Difference, kept: KnownTree | None, observer: Observer
     ) -> None:
-        watch = self._watch_of(tree)
+        watch = self._watches.of(tree)
         restoring = Restoring(
             tree,
             difference,
@@ -430,15 +443,11 @@ class PackedSnapshotStore(PackedTrees):
                     if joined.pack is not None:
                         self._cache.note_joined(joined.pack.name, [pack.name for pack in joined.sources])
 
-    def _watch_of(self, tree: WorkingTree) -> Watch | None:
-        watch = self._watches.get(tree.cache_key)
-        return watch if watch is not None and watch.tree == tree else None  # excluding the same
-
     def _looking(
         self, tree: WorkingTree, sink: Sink, observer: Observer, *, at_work: bool = False
     ) -> Looking:
         self._objects.refresh()
-        known, watch = self._cache.recall(tree.cache_key, self._objects), self._watch_of(tree)
+        known, watch = self._cache.recall(tree.cache_key, self._objects), self._watches.of(tree)
         if known.forgotten and watch is not None:
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
         restless = self._restless.get(tree.cache_key, frozenset())
@@ -454,7 +463,7 @@ class PackedSnapshotStore(PackedTrees):
     ) -> Difference:
         present = looking.run(self._now_ns)
         self.last_look = looking.look
-        if self._watch_of(tree) is not None:
+        if self._watches.of(tree) is not None:
             self._cache.hold(tree.cache_key, present, self._objects.pack_names())
         difference = compare_trees(present, looking.inside, snapshot, tree, self._folders, spared)
         refuse_collisions(tree, difference)
@@ -463,7 +472,7 @@ class PackedSnapshotStore(PackedTrees):
     @contextmanager
     def _all_or_forgotten(self, tree: WorkingTree) -> Generator[None]:
         """Drop the known tree, which may be changed in place: one that was cut off may name what is not stored."""
-        watch = self._watch_of(tree)
+        watch = self._watches.of(tree)
         try:
             yield
         except BaseException:

@@ -13,6 +13,7 @@ from typing import TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService
 from mulligan.application.plans.new_plans import add_plan, new_plan
 from mulligan.application.plans.plan_claims import PlanClaims
@@ -49,6 +50,7 @@ class SessionPlans(Struct, kw_only=True, frozen=True, eq=False):
     agent_locks: Locks
     agent_resources: AgentResources
     stages: RunStages
+    manager: CheckpointManager
     checkpoints: CheckpointService
     settings: SettingsSource
     ids: Ids
@@ -115,6 +117,8 @@ class SessionPlans(Struct, kw_only=True, frozen=True, eq=False):
             self.stages.start(run)
             self.stages.begin(run)
             self.rest(run)
+            if self.manager.keeps_watches:
+                held.enter_context(self.manager.watch(run))
             yield run
 
     def rest(self, run: Run) -> None:

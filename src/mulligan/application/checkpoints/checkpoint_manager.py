@@ -42,6 +42,11 @@ class CheckpointManager:
                 watches.enter_context(kind.watch(sandbox, others_at_work=run.others_at_work))
             yield
 
+    @property
+    def keeps_watches(self) -> bool:
+        """Return whether a watch is kept for the next work: for a single capture none is worth opening otherwise."""
+        return self._store.keeps_watches
+
     def at_once(self) -> AbstractContextManager[None]:
         """Let captures, comparisons and restores meanwhile be those of one moment."""
         return self._store.at_once()

@@ -60,7 +60,7 @@ def install(
     The change is shown first. A copy of each file is kept, and `agent uninstall` takes the hooks out again. In a folder
     without a project the hooks do nothing.
     """
-    from mulligan.api.operations import agent_install
+    from mulligan.api.agents import agent_install
     from mulligan.cli.agents.agent_answer import changes_answer
 
     _need_names(names, every=every)
@@ -93,7 +93,7 @@ def uninstall(
 
     A file that nobody changed since is byte for byte as it was before; of another one only our entries go.
     """
-    from mulligan.api.operations import agent_install
+    from mulligan.api.agents import agent_install
     from mulligan.cli.agents.agent_answer import changes_answer
 
     _need_names(names, every=every)
@@ -108,7 +108,7 @@ def uninstall(
 @command(group, "list", example="mulligan agent list")
 def list_agents(invocation: Invocation) -> Answer:
     """List the agents that mulligan knows: found, installed, trusted, and the newest event of each."""
-    from mulligan.api.operations.agent_overview import list_agents as listed
+    from mulligan.api.agents.agent_overview import list_agents as listed
     from mulligan.cli.agents.agent_answer import agents_answer
 
     return agents_answer(listed(invocation.around), invocation.when)
@@ -121,7 +121,7 @@ def doctor(invocation: Invocation, names: tuple[str, ...]) -> Answer:
 
     The event comes from a temporary folder without a project: nothing is recorded.
     """
-    from mulligan.api.operations.agent_overview import try_hooks
+    from mulligan.api.agents.agent_overview import try_hooks
     from mulligan.cli.agents.agent_answer import tests_answer
 
     return tests_answer(try_hooks(invocation.around, names))

@@ -31,7 +31,7 @@ def hook(invocation: Invocation, agent: str, event: str | None, strict: bool, in
     failure never blocks the agent, unless --strict: the exit code is 0, and the user gets a message once per session.
     Code 2 asks the agent not to go on.
     """
-    from mulligan.api.operations.agent_hook import HookCall, answer_hook
+    from mulligan.api.agents.agent_hook import HookCall, answer_hook
 
     if invocation.format_option is None:
         invocation.format_option = Format.PLAIN.value  # whatever is set for people: the agent reads this

@@ -1,11 +1,14 @@
-"""Commands on a whole project, and those without a group: `init`, `gc`, `doctor`, `help`, `completion`."""
+"""Commands on a whole project, and those without a group: `init`, `gc`, `doctor`, `serve`, `help`, `completion`."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import asdict
 
 from mulligan.cli.answers.answer import Answer, Line
 from mulligan.cli.commands.declaration import command
@@ -14,6 +17,7 @@ from mulligan.errors import UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.cli.invocation import Invocation
+    from mulligan.domain.server.words import ServerStatus
 
 group = click.Group("mulligan")
 
@@ -173,3 +177,65 @@ def completion(_invocation: Invocation, shell: str) -> Answer:
     return Answer(
         data={"shell": shell, "script": f"{script}\n"}, blocks=[Line(line) for line in script.split("\n")]
     )
+
+
+@command(group, "serve", example="mulligan serve --status", codes=(0, 1, 2, 3, 130))
+@click.option("--status", "wanted", flag_value="status", help="Show the server that runs, if one does.")
+@click.option("--stop", "wanted", flag_value="stop", help="End the server that runs, if one does.")
+@click.option(
+    "--detach", "wanted", flag_value="detach", help="Start it in the background, and return once it answers."
+)
+def serve(invocation: Invocation, wanted: str | None) -> Answer:
+    """Run the local server of this project, which makes hooks of agents and short commands faster.
+
+    It watches folders and keeps code and database open between two calls. It starts automatically with the first hook
+    of an agent (`server.start`), and ends after `server.idle-timeout` without a call. Everything works without it.
+    """
+    if wanted is None:
+        return _serve(invocation)
+    project = invocation.project()
+    match wanted:
+        case "status":
+            return _described(project.server_status())
+        case "stop":
+            stopped = project.stop_server()
+            said = "the server has ended" if stopped else "no server runs for this project"
+            return Answer(data={"running": False, "stopped": stopped}, blocks=[Line(said)])
+        case _:
+            return _described(project.start_server())
+
+
+def _serve(invocation: Invocation) -> Answer:
+    from mulligan.api.entrance import Unobserved, open_project
+    from mulligan.api.local_server.server_operations import ServerWork, run_server
+    from mulligan.server.hook_requests import HookRequests
+    from mulligan.server.request_answers import RequestAnswers
+
+    if invocation.format.is_document:
+        raise UsageWrong(
+            reason="a server that runs has nothing to say as a document",
+            hint="start it with `mulligan serve --detach`, and look at it with `mulligan serve --status`",
+        )
+    project = open_project(invocation.around, invocation.project_option, Unobserved())
+
+    def started() -> None:
+        sys.stderr.write(f"serving {project.folder}; Ctrl-C ends it\n")
+        sys.stderr.flush()
+
+    def answers(work: ServerWork) -> Callable[[list[bytes]], Sequence[bytes]]:
+        return RequestAnswers(work, HookRequests(work, invocation.around)).answer
+
+    ran = run_server(project, invocation.around, answers, started)
+    said = "the server has ended" if ran else "a server runs for this project already"
+    return Answer(data={"running": not ran}, blocks=[Line(said)])
+
+
+def _described(status: ServerStatus | None) -> Answer:
+    if status is None:
+        return Answer(data={"running": False}, blocks=[Line("no server runs for this project")])
+    lines = [
+        Line(f"a server runs: process {status.pid}, {status.memory_bytes / 1e6:.0f} MB"),
+        Line(f"requests answered: {status.requests}; trees watched: {status.watched_trees}"),
+        Line(f"idle for {status.idle_seconds:.0f} s; it ends after {status.idle_timeout_seconds:.0f} s"),
+    ]
+    return Answer(data={"running": True, **asdict(status)}, blocks=lines)

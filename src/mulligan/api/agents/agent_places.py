@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan.adapters.agents.install_records import InstallRecords
+from mulligan.adapters.local_server.server_place import HOOK_CLIENT
 from mulligan.domain.agents.agent_table import AGENTS, Agent
 from mulligan.domain.agents.hook_entries import Place, Scope, places_of
 from mulligan.errors import AgentPlaceUnsuitable, UsageWrong
@@ -91,11 +92,12 @@ def base_folder(around: Surroundings, place: Place, root: Path) -> Path:
 
 
 def own_program() -> tuple[str, ...]:
-    """Return the words that start this program."""
+    """Return the words that a hook starts: the client that asks the local server, if it was built, and this program."""
+    client = (str(HOOK_CLIENT),) if os.access(HOOK_CLIENT, os.X_OK) else ()
     script = Path(sys.executable).with_name("mulligan")
     if script.is_file() and os.access(script, os.X_OK):
-        return (str(script),)
-    return (sys.executable, "-m", "mulligan")
+        return (*client, str(script))
+    return (*client, sys.executable, "-m", "mulligan")
 
 
 def version_of(around: Surroundings, agent: Agent) -> tuple[int, ...] | None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from mulligan.adapters.agents.agent_files import AgentFile
 from mulligan.adapters.agents.event_notes import EventNote, EventNotes
-from mulligan.api.operations.agent_places import (
+from mulligan.api.agents.agent_places import (
     base_folder,
     is_found,
     named_agents,

@@ -17,6 +17,8 @@ from msgspec.structs import replace
 
 from mulligan.adapters.agents.event_notes import EventNote, EventNotes
 from mulligan.adapters.agents.hook_pause import is_paused
+from mulligan.adapters.homes.home_search import Standing
+from mulligan.config import ServerStart
 from mulligan.domain.agents.agent_event import AgentEvent, EventKind, HookAnswer
 from mulligan.domain.agents.agent_table import Agent
 from mulligan.domain.agents.hook_payload import LARGEST, read_event
@@ -24,7 +26,7 @@ from mulligan.domain.agents.hook_reply import HookReply, reply_of
 from mulligan.errors import HookPayloadUnusable, MulliganError, ProjectNotFound
 from mulligan.osfiles.folders import make_private_folder
 from mulligan.ports import Unobserved
-from mulligan.wiring.surroundings import index_of
+from mulligan.wiring.surroundings import index_of, locate
 from mulligan.wiring.system_clock import SystemClock
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ def answer_hook(around: Surroundings, call: HookCall, stdin: BinaryIO) -> HookRe
     problem: str | None = None
     begun = time.monotonic()
     try:
-        event = _event(around, call, stdin)
+        event = hook_event(around, call, stdin.read(LARGEST + 1))
         if event is None:
             return HookReply()
         kind = event.kind
@@ -84,12 +86,35 @@ def _leave_note(
     EventNotes(index_of(around).root / "agents").leave(note)
 
 
-def _event(around: Surroundings, call: HookCall, stdin: BinaryIO) -> AgentEvent | None:
-    payload = stdin.read(LARGEST + 1)
+def hook_event(around: Surroundings, call: HookCall, payload: bytes) -> AgentEvent | None:
+    """Return the event in the payload of a hook; None where mulligan has no part in it: a call that only reads."""
     if len(payload) > LARGEST:
         raise HookPayloadUnusable(agent=call.agent.name, reason=f"is larger than {LARGEST} bytes")
     folder = str(around.folder)
-    return read_event(call.agent, payload, event=call.event, folder=folder, strict=call.strict)
+    event = read_event(call.agent, payload, event=call.event, folder=folder, strict=call.strict)
+    return event if event is None or event.may_write else None
+
+
+def is_of_project(home: Path, around: Surroundings, event: AgentEvent) -> bool:
+    """Return whether an event belongs to the project with that home, which is where it was."""
+    try:
+        place = locate(replace(around, folder=Path(event.folder)), None)
+    except MulliganError:
+        return False  # the hook itself says what is wrong
+    return place.home == home and place.standing is Standing.SETTLED
+
+
+def answer_in(project: Project, around: Surroundings, call: HookCall, event: AgentEvent) -> HookAnswer:
+    """Record an event in a project that stays open, and return the answer."""
+    problem: str | None = None
+    begun = time.monotonic()
+    try:
+        answer = _recorded_in(project, event)
+    except Exception as exc:  # noqa: BLE001 - whatever it is must not stop the agent
+        problem = _text_of(exc)
+        answer = _failed(around, call, event, exc)
+    _leave_note(around, call, event, event.kind, time.monotonic() - begun, problem)
+    return answer
 
 
 def _recorded_in(project: Project, event: AgentEvent) -> HookAnswer:
@@ -105,7 +130,20 @@ def _recorded(around: Surroundings, call: HookCall, event: AgentEvent) -> HookAn
             return HookAnswer()
         return HookAnswer(message="mulligan is not on in this folder; to switch it on: mulligan init")
     with _closed(opened) as project:
-        return _recorded_in(project, event)
+        answer = _recorded_in(project, event)
+        if event.kind is not EventKind.SESSION_END and _wants_server(project):
+            from mulligan.api.local_server.server_operations import launch_server  # here: few hooks start one
+
+            launch_server(project.folder, project.home, around)
+        return answer
+
+
+def _wants_server(project: Project) -> bool:
+    """Return whether to start the local server: none runs, and the settings do not forbid it."""
+    from mulligan.adapters.local_server.server_place import is_served
+
+    wanted = project.config.get("server.start").value == ServerStart.AUTO.value
+    return wanted and not is_served(project.home)
 
 
 @contextmanager

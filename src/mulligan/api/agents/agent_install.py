@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from mulligan.adapters.agents.agent_files import AgentFile
 from mulligan.adapters.agents.install_records import InstallRecord, InstallRecords, digest
-from mulligan.api.operations.agent_places import (
+from mulligan.api.agents.agent_places import (
     base_folder,
     is_found,
     named_agents,

@@ -1,0 +1,78 @@
+"""The watches that a store has open: those of work in progress, and those kept for the next work on their trees."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from mulligan.adapters.snapshots.watch.tree_watch import Watch
+from mulligan.ports import WorkingTree
+
+
+class OpenWatches:
+    """Watches by tree. A process that lives on keeps some of them open between one piece of work and the next."""
+
+    def __init__(self) -> None:
+        self._current: dict[str, Watch] = {}  # by the cache key of the tree
+        self._open: list[Watch] = []  # also those that another one of their tree replaces for a while
+        self._kept: dict[str, Watch] = {}  # by cache key, the one used longest ago first
+        self._most = 0
+
+    def keep(self, most: int) -> None:
+        """Keep so many watches open from now on when their work is done."""
+        self._most = most
+
+    @property
+    def keeps(self) -> bool:
+        """Return whether watches are kept open."""
+        return self._most > 0
+
+    @property
+    def kept(self) -> int:
+        """The number of watches that are open and that no work uses."""
+        return len(self._kept)
+
+    def of(self, tree: WorkingTree) -> Watch | None:
+        """Return the watch over a tree by the work in progress."""
+        watch = self._current.get(tree.cache_key)
+        return watch if watch is not None and watch.tree == tree else None  # excluding the same
+
+    @contextmanager
+    def over(self, tree: WorkingTree, *, others_at_work: bool) -> Generator[bool]:
+        """Watch a tree meanwhile, and yield whether the watch is kept afterwards."""
+        key = tree.cache_key
+        outer, watch = self._current.get(key), self._kept.pop(key, None)
+        if watch is not None and (watch.tree != tree or watch.others_at_work != others_at_work):
+            watch.close()
+            watch = None
+        watch = watch or Watch(tree, others_at_work=others_at_work)
+        keep = self.keeps and outer is None
+        self._current[key] = watch
+        self._open.append(watch)
+        try:
+            yield keep
+        finally:
+            self._open.remove(watch)
+            del self._current[key]
+            if outer is not None:
+                self._current[key] = outer
+            if keep:
+                self._kept[key] = watch
+                self._close_oldest()
+            else:
+                watch.close()
+
+    def close_kept(self) -> list[WorkingTree]:
+        """Close the watches that no work uses; return their trees."""
+        trees = [watch.tree for watch in self._kept.values()]
+        for watch in self._kept.values():
+            watch.close()
+        self._kept.clear()
+        return trees
+
+    def distrust(self, reason: str) -> None:
+        """Rely on none of them until the next scan of its tree."""
+        for watch in (*self._open, *self._kept.values()):
+            watch.lost(reason)
+
+    def _close_oldest(self) -> None:
+        while len(self._kept) > self._most:
+            self._kept.pop(next(iter(self._kept))).close()

@@ -1,0 +1,1 @@
+"""Coding agents: what their hooks report, and the installation of these hooks."""

@@ -1,0 +1,1 @@
+"""The local server of a project, and the watches that it keeps."""

@@ -1,0 +1,222 @@
+"""The local server of a project: run it, start it in the background, ask it something, end it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from msgspec import json
+
+from mulligan.adapters.local_server.accept_loop import AcceptLoop, Answer
+from mulligan.adapters.local_server.frame_stream import connect, listen
+from mulligan.adapters.local_server.server_place import ServerPlace, ServerRecord, is_served
+from mulligan.domain.server.frames import FrameWrong
+from mulligan.domain.server.words import Request, ServerStatus, Word
+from mulligan.errors import ServerSilent
+from mulligan.wiring.system_clock import SystemClock
+
+if TYPE_CHECKING:
+    from mulligan.api.project import Project
+    from mulligan.wiring.surroundings import Surroundings
+
+_Result = TypeVar("_Result")
+_KEPT_WATCHES = 16
+_SHORT = 5.0  # seconds: for a question about the server itself
+_START = 30.0  # seconds: on a loaded machine Python takes its time
+_PAUSE = 0.02
+_PROGRAM = Path(__file__).parents[2] / "__init__.py"  # replaced by every installation
+
+
+class ServerWork:
+    """A server at work in this process: its project, and the one thread that operations run in.
+
+    One thread, because the services of a project, with the watches that they keep, belong to a thread.
+    """
+
+    def __init__(self, project: Project, idle_timeout: float) -> None:
+        self.project = project
+        self.idle_timeout = idle_timeout
+        self.loop: AcceptLoop | None = None
+        self._started = SystemClock().now()
+        self._program = _signature(_PROGRAM)
+        self._folder = _signature(project.folder)
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="operations")
+        self._stopping = False
+        self.later(lambda: project.watches.keep(_KEPT_WATCHES))
+
+    def now(self, operation: Callable[[], _Result]) -> _Result:
+        """Run an operation, after those that wait already, and return its result."""
+        return self.later(operation).result()
+
+    def later(self, operation: Callable[[], _Result]) -> Future[_Result]:
+        """Let an operation wait for its turn."""
+
+        def run() -> _Result:
+            self.project.config.refresh()
+            return operation()
+
+        return self._worker.submit(run)
+
+    def stop(self) -> None:
+        """End after the operations that wait."""
+        self._stopping = True
+
+    def is_over(self) -> bool:
+        """Return whether the server has to end: asked to, idle, replaced by another version, or without its project."""
+        assert self.loop is not None, "it is asked by the loop"
+        return (
+            self._stopping
+            or (self.loop.idle_seconds > self.idle_timeout and not self.loop.has_clients)
+            or _signature(_PROGRAM) != self._program
+            or _signature(self.project.folder) != self._folder
+            or not self.project.home.is_dir()
+        )
+
+    def status(self) -> ServerStatus:
+        """Describe this server."""
+        assert self.loop is not None, "it is asked through the loop"
+        return ServerStatus(
+            pid=os.getpid(),
+            started=self._started,
+            requests=self.loop.requests,
+            idle_seconds=self.loop.idle_seconds,
+            idle_timeout_seconds=self.idle_timeout,
+            watched_trees=self.now(lambda: self.project.watches.count),
+            memory_bytes=_memory(),
+        )
+
+    def close(self) -> None:
+        """Let the operations that wait come to their end, and give everything back."""
+        self.later(self.project.watches.close)
+        self._worker.shutdown(wait=True)
+
+
+def run_server(
+    project: Project,
+    around: Surroundings,
+    answers: Callable[[ServerWork], Answer],
+    started: Callable[[], None],
+) -> bool:
+    """Answer requests until the server has to end; return False at once where another process serves this project."""
+    place = ServerPlace(home=project.home, environ=around.environ)
+    with ExitStack() as ending:
+        if not ending.enter_context(place.held()):
+            return False
+        record = ServerRecord(socket=str(place.socket()), pid=os.getpid())
+        work = ServerWork(project, cast("float", project.config.get("server.idle-timeout").value))
+        ending.callback(work.close)
+        listening = ending.enter_context(listen(Path(record.socket)))
+        place.write(record)
+        ending.callback(place.erase, record)
+        loop = AcceptLoop(listening=listening, answer=answers(work), uid=os.geteuid())
+        work.loop = loop
+        started()
+        loop.run(work.is_over)
+        return True
+
+
+def ask_server(
+    home: Path, around: Surroundings, fields: Sequence[bytes], seconds: float
+) -> list[bytes] | None:
+    """Return what the server of a project home answers; None where none runs, or it cannot answer."""
+    record = ServerPlace(home=home, environ=around.environ).read()
+    if record is None:
+        return None
+    try:
+        stream = connect(Path(record.socket), seconds)
+    except OSError:
+        return None  # it was killed, or is busy: the caller works without it
+    try:
+        stream.send(fields)
+        return stream.receive()
+    except (OSError, FrameWrong):
+        return None
+    finally:
+        stream.close()
+
+
+def server_status(home: Path, around: Surroundings) -> ServerStatus | None:
+    """Return the server of a project home as it describes itself; None where none runs."""
+    answer = ask_server(home, around, [Request.STATUS], _SHORT)
+    if answer is None or answer[0] != Word.DONE:
+        return None
+    return json.decode(answer[1], type=ServerStatus)
+
+
+def stop_server(home: Path, around: Surroundings) -> bool:
+    """End the server of a project home and wait until it has; return False where none runs."""
+    place = ServerPlace(home=home, environ=around.environ)
+    if ask_server(home, around, [Request.STOP], _SHORT) is None:
+        return False
+    if not _until(lambda: not is_served(home)):
+        raise ServerSilent(home=str(home), reason="it does not end", log=str(place.log))
+    return True
+
+
+def start_server(folder: Path, home: Path, around: Surroundings) -> ServerStatus:
+    """Start the server of a project in the background, if none runs, and wait until it answers."""
+    place = ServerPlace(home=home, environ=around.environ)
+    if (running := server_status(home, around)) is not None:
+        return running
+    launch_server(folder, home, around)
+    found: list[ServerStatus] = []
+
+    def answers() -> bool:
+        if (status := server_status(home, around)) is not None:
+            found.append(status)
+        return bool(found)
+
+    if not _until(answers):
+        raise ServerSilent(home=str(home), reason="it does not answer", log=str(place.log))
+    return found[0]
+
+
+def launch_server(folder: Path, home: Path, around: Surroundings) -> None:
+    """Start the server of a project in the background, without waiting for it."""
+    place = ServerPlace(home=home, environ=around.environ)
+    command = [sys.executable, "-m", "mulligan", "--project", str(folder), "serve"]
+    # A shell that ends at once leaves the server to the system: this process need not wait for it.
+    script = 'log=$1; shift; "$@" </dev/null >"$log" 2>&1 &'
+    subprocess.run(
+        ["/bin/sh", "-c", script, "sh", str(place.log), *command],
+        cwd=home,
+        env=dict(around.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        check=True,
+    )
+
+
+def _until(reached: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + _START
+    while not reached():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_PAUSE)
+    return True
+
+
+def _signature(path: Path) -> tuple[int, int] | None:
+    """Return what differs when a file or folder was replaced; for a file also when it was written."""
+    try:
+        st = path.stat()
+    except OSError:
+        return None
+    return (st.st_ino, st.st_mtime_ns if path.is_file() else st.st_dev)
+
+
+def _memory() -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    except OSError:  # pragma: no cover - not on Linux
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,158 @@
+"""The client in C that hooks of agents start: it asks the server of the project, or runs the command it was given."""
+
+import json
+import os
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from mulligan.adapters.local_server import frame_stream
+from mulligan.adapters.local_server.frame_stream import FrameStream
+from mulligan.adapters.local_server.server_place import HOOK_CLIENT
+from mulligan.domain.server.words import Word
+from tests.support.patience import PATIENCE
+
+INSTEAD = ("/bin/sh", "-c", 'printf "instead:"; cat; exit 7')
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="mh-", dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def project_at(folder: Path, home: Path, path: Path) -> None:
+    (folder / ".mulligan").mkdir(parents=True)
+    home.mkdir()
+    (folder / ".mulligan" / "home.json").write_text(json.dumps({"home": str(home)}, separators=(",", ":")))
+    (home / "server.json").write_text(json.dumps({"socket": str(path), "pid": 1}, separators=(",", ":")))
+
+
+class Server:
+    """One that answers the first request with these fields, or hangs up where there are none."""
+
+    def __init__(self, path: Path, answer: Sequence[bytes]) -> None:
+        self.asked: list[bytes] | None = None
+        self._answer = answer
+        self._listening = frame_stream.listen(path)
+        self._thread = Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        connected, _ = self._listening.accept()
+        with connected:
+            stream = FrameStream(connected)
+            self.asked = stream.receive()
+            if self._answer:
+                stream.send(self._answer)
+
+    def close(self) -> None:
+        self._thread.join(PATIENCE)
+        self._listening.close()
+
+
+def call(
+    folder: Path, payload: bytes, words: Sequence[str] = INSTEAD, **variables: str
+) -> "subprocess.CompletedProcess[bytes]":
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MULLIGAN_")}
+    return subprocess.run(
+        [HOOK_CLIENT, *words],
+        cwd=folder,
+        input=payload,
+        capture_output=True,
+        check=False,
+        env=kept | variables,
+    )
+
+
+def test_the_server_gets_words_folder_settings_and_input_and_its_answer_is_printed(short: Path) -> None:
+    folder, path = short / "p", short / "s"
+    project_at(folder, short / 'home "quoted"', path)
+    (folder / "below").mkdir()
+    server = Server(path, [Word.DONE, b"2", b"to the agent", b"to the user"])
+    payload = os.urandom(300_000)
+    words = ["/bin/false", "hook", "claude-code", "--strict"]
+    called = call(folder / "below", payload, words, MULLIGAN_CORE_FORMAT="json")
+    server.close()
+    assert (called.returncode, called.stdout, called.stderr) == (2, b"to the agent", b"to the user")
+    assert server.asked == [
+        *(b"hook", os.fsencode(folder / "below"), b"MULLIGAN_CORE_FORMAT=json\0", payload),
+        *(b"hook", b"claude-code", b"--strict"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (),
+        (Word.ELSEWHERE, b"reason"),
+        (Word.DONE, b"0", b""),
+        (Word.DONE, b"x", b"", b""),
+        (Word.DONE, b"1234", b"", b""),
+        (b"what", b"0", b"", b""),
+    ],
+)
+def test_without_a_proper_answer_the_command_runs_with_the_same_input(
+    short: Path, answer: Sequence[bytes]
+) -> None:
+    project_at(short / "p", short / "home", short / "s")
+    server = Server(short / "s", answer)
+    called = call(short / "p", b"input")
+    server.close()
+    assert (called.returncode, called.stdout) == (7, b"instead:input")
+
+
+def test_without_a_server_the_command_runs(short: Path) -> None:
+    assert call(short, b"input").stdout == b"instead:input"
+    project_at(short / "p", short / "home", short / "nobody listens")
+    assert call(short / "p", b"input").stdout == b"instead:input"
+    (short / "home" / "server.json").write_bytes(b'{"socket":"\\u0041"}')
+    assert call(short / "p", b"input").stdout == b"instead:input"
+    (short / "p" / ".mulligan" / "home.json").write_bytes(b'{"home":"cut off')
+    assert call(short / "p", b"input").stdout == b"instead:input"
+
+
+def test_a_server_that_sends_nonsense_is_not_believed(short: Path) -> None:
+    project_at(short / "p", short / "home", short / "s")
+    for nonsense in (
+        b"HTTP/1.1 400",
+        b"mlg1\4\0\0\0\xff\xff\xff\xff",
+        b"mlg1\4\0\0\0\4\0\0\0\xff\xff\xff\xff",
+    ):
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(short / "s"))
+            listening.listen()
+
+            def serve(listening: socket.socket = listening, nonsense: bytes = nonsense) -> None:
+                connected, _ = listening.accept()
+                with connected:
+                    FrameStream(connected).receive()
+                    connected.sendall(nonsense)
+
+            thread = Thread(target=serve, daemon=True)
+            thread.start()
+            assert call(short / "p", b"input").stdout == b"instead:input"
+            thread.join(PATIENCE)
+        (short / "s").unlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")
+def test_files_of_another_user_lead_nowhere(short: Path) -> None:
+    project_at(short / "p", short / "home", short / "s")
+    server = Server(short / "s", [Word.DONE, b"0", b"", b""])
+    os.chown(short / "home" / "server.json", 65534, 65534)
+    assert call(short / "p", b"input").stdout == b"instead:input"
+    os.chown(short / "home" / "server.json", 0, 0)
+    assert call(short / "p", b"input").returncode == 0
+    server.close()
+
+
+def test_its_own_failures_are_those_of_a_shell(short: Path) -> None:
+    assert call(short, b"", []).returncode == 2
+    assert call(short, b"", ["/nowhere/mulligan"]).returncode == 127
+    assert call(short, b"", [str(short)]).returncode == 126
