@@ -1,5 +1,6 @@
 """The command `hook`: what agents report is kept, and each prompt can be taken back by one command, byte for byte."""
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -366,3 +367,39 @@ def test_commits_of_a_sandbox_are_its_own(plain: Path) -> None:
     assert ask(plain, "undo", "--yes", "--keep-commits")["exit_code"] == 2
     data_of(plain, "apply", "--yes")
     assert ask(plain, "undo", "--yes", "--keep-commits")["exit_code"] == 2
+
+
+def test_a_call_that_is_reported_twice_is_one_call(plain: Path) -> None:
+    agent = FakeAgent(plain)
+    agent.start()
+    agent.prompt("write")
+    given: dict[str, Any] = {"tool_name": "Bash", "tool_use_id": "c1", "tool_input": {"command": "x"}}
+    for event in ("PreToolUse", "PreToolUse"):  # the answer to the first was lost
+        agent.hook(event, **given)
+    agent.run("echo two > a.txt")
+    agent.hook("PostToolUse", tool_response={"stdout": ""}, **given)
+    (plain / "mine").write_text("the user's")
+    agent.stop()
+    (entry,) = entries(plain)
+    assert entry["status"] == "done"
+    data_of(plain, "undo", "--yes")
+    assert ((plain / "a.txt").read_text(), (plain / "mine").exists()) == ("one\n", True)
+
+
+def test_a_home_that_came_with_a_repository_decides_nothing(tmp_path: Path) -> None:
+    clone, home = tmp_path / "clone", tmp_path / "clone" / "vendor" / "h"
+    (clone / "sub" / ".mulligan").mkdir(parents=True)
+    (home / "mulligan").mkdir(parents=True)
+    (home / "mulligan" / "__init__.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    (home / "server.log").symlink_to(tmp_path / "precious")
+    (tmp_path / "precious").write_text("precious")
+    gone = {"folder": "/gone/x", "identity": {"device": 1, "inode": 1, "made_ns": 1}}
+    (home / "project.json").write_text(json.dumps(gone))
+    link = {"home": "/proc/self/cwd/../vendor/h", **gone}
+    (clone / "sub" / ".mulligan" / "home.json").write_text(json.dumps(link))
+    agent = FakeAgent(clone / "sub")
+    agent.start()
+    agent.prompt("anything")
+    assert not (tmp_path / "ran").exists()
+    assert (tmp_path / "precious").read_text() == "precious"
+    assert sorted(path.name for path in home.iterdir()) == ["mulligan", "project.json", "server.log"]

@@ -1,5 +1,6 @@
 """Looking at hooks: which are installed, whether they work, and when they were last called."""
 
+import json
 import shlex
 from datetime import UTC, datetime
 from pathlib import Path
@@ -145,3 +146,17 @@ def test_hooks_are_paused_in_a_project(user):
     data_of(user / "work", "init")
     assert data_of(user / "work", "pause") == {"project": str(user / "work"), "paused": True}
     assert data_of(user / "work", "agent", "unpause")["paused"] is False
+
+
+def test_a_command_that_came_with_a_repository_is_not_run(user):
+    file = user / "work" / ".claude" / "settings.local.json"
+    file.parent.mkdir()
+    hook = {"type": "command", "command": f"touch {user}/ran; mulligan hook claude-code"}
+    file.write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [hook]}]}}))
+    data_of(user / "work", "init")
+    (test,) = ask(user / "work", "agent", "doctor", "claude-code")["data"]["tests"]
+    assert (test["works"], test["scope"], (user / "ran").exists()) == (False, "project", False)
+    file.unlink()
+    data_of(user / "work", "agent", "install", "claude-code", "--scope", "project", "--yes")
+    (test,) = data_of(user / "work", "agent", "doctor", "claude-code")["tests"]
+    assert test["works"]

@@ -11,7 +11,7 @@ import mulligan
 from mulligan.errors import RestoreFailed
 from tests.commands.program import ask, data_of
 from tests.commands.running import sandbox
-from tests.support.git_world import run_git
+from tests.support.git_world import GIT_ENVIRONMENT, run_git
 
 TUNE = """\
 name: tune
@@ -29,6 +29,11 @@ steps:
       plans:
         - {name: kid, steps: [{name: work, run: echo kid > kid}]}
 """
+
+
+@pytest.fixture(autouse=True)
+def git_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", GIT_ENVIRONMENT["GIT_CONFIG_GLOBAL"])
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from mulligan.cli.main import run
 from mulligan.errors import PlanTakenOver
 from tests.commands.program import ask, data_of
 from tests.commands.running import on_a_terminal
+from tests.support.git_world import GIT_ENVIRONMENT
 from tests.support.homes import home_of
 from tests.support.usher import until, ushered, wait_in_python
 
@@ -31,6 +32,11 @@ OFTEN = {
     "sandbox.checkpoint.auto-create-on": ["before_step", "on_interval"],
     "sandbox.checkpoint.interval-seconds": 0.2,
 }
+
+
+@pytest.fixture(autouse=True)
+def git_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", GIT_ENVIRONMENT["GIT_CONFIG_GLOBAL"])
 
 
 @pytest.fixture

@@ -97,7 +97,7 @@ def test_settings_of_an_adopted_home_that_only_users_decide_are_dropped_and_name
     answer = ask(folder, "plan", "list")
     assert answer["exit_code"] == 0
     said = " ".join(answer["messages"])
-    assert all(f"mulligan config set {key}" in said for key in TAKEN)
+    assert all(f"config set {key}" in said for key in TAKEN)
     assert defaults(folder)
     assert ask(folder, "plan", "list")["messages"] == []
 
@@ -110,5 +110,5 @@ def test_settings_of_an_archive_that_only_users_decide_are_dropped_and_named(tmp
     data_of(tmp_path / "one", "project", "export", str(tmp_path / "saved"))
     answer = ask(tmp_path / "two", "project", "import", str(tmp_path / "saved"))
     said = " ".join(answer["messages"])
-    assert all(f"mulligan config set {key}" in said for key in TAKEN)
+    assert all(f"config set {key}" in said for key in TAKEN)
     assert defaults(tmp_path / "two")

@@ -234,8 +234,9 @@ def test_a_database_of_an_earlier_version_gets_its_timeline(folder: Path) -> Non
     data_of(folder, "plan", "execute", "plan.yaml")
     before = data_of(folder, "log")["entries"]
     with closing(sqlite3.connect(home_of(folder) / "mulligan.db")) as db, db:
-        for table in ("entries", "counters"):
+        for table in ("entries", "counters", "agent_sessions", "agent_moments"):
             db.execute(f"DROP TABLE {table}")
+        db.execute("DROP INDEX tool_calls_running")
         db.execute("ALTER TABLE real_changes DROP COLUMN moving_json")
         db.execute("UPDATE schema_version SET version = 12")
     after = data_of(folder, "log")["entries"]

@@ -41,6 +41,7 @@ OUTSIDE = {
     "adapters/snapshots/restore/aside.py _moved_back": "what others saved goes back, whoever has the plan by then",
     "adapters/snapshots/restore/private_tree.py sync": "inside of `restore.sync`, which its caller names",
     "adapters/snapshots/restore/real_tree.py sync": "likewise",
+    "adapters/local_server/server_place.py write": "a hint that leads to a process, which a crash ends too",
     "osfiles/folders.py sync_folder": "the call itself: its callers name the act",
     "osfiles/folders.py sync_filesystem": "likewise",
     "osfiles/moves.py move_to_free_name": "likewise",

@@ -1,7 +1,7 @@
 """Rows that make no sense, in whatever column of whatever table: reported by name, and never a traceback.
 
-The project has rows in every table: a plan that failed after a correction and a child plan, and one whose process was
-killed in the middle of an apply.
+The project has rows in every table: a plan that failed after a correction and a child plan, one whose process was
+killed in the middle of an apply, and a session of an agent.
 """
 
 import os
@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.hostile.program import say
+from tests.support.fake_agent import FakeAgent
 from tests.support.homes import home_of, homes_beside
 from tests.support.keeping import keep, put_back
 from tests.support.patience import PATIENCE
@@ -99,6 +100,11 @@ def _filled(folder: Path) -> Path:
     )
     assert say(folder, *correct).code == 1
     assert say(folder, "plan", "execute", "real.yaml").code == 0
+    agent = FakeAgent(folder)
+    agent.start()
+    with agent.prompted("write"):
+        agent.shell("echo 1 > by-an-agent")
+    agent.end()
     kill_applying(folder)
     with (
         closing(sqlite3.connect(home_of(folder) / "mulligan.db")) as database,
@@ -140,6 +146,17 @@ def test_nonsense_in_what_is_unfinished(project: Path, table: str, column: str) 
         put_back(project.with_name("kept"), project)
     assert say(project, "plan", "apply", "--yes", "q").code == 0, "with the rows as they were it is finished"
     assert (project / "real" / "one").read_text() == "1"
+    put_back(project.with_name("kept"), project)
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [(table, column) for table, column in tables() if table.startswith("agent_")]
+)
+def test_nonsense_in_what_agents_did_does_not_stop_them(project: Path, table: str, column: str) -> None:
+    put(project, table, column, NONSENSE[len(column) % len(NONSENSE)])
+    agent = FakeAgent(project)
+    for code, _ in (agent.hook("UserPromptSubmit", prompt="on", prompt_id="p9"), agent.hook("Stop")):
+        assert code == 0
     put_back(project.with_name("kept"), project)
 
 

@@ -41,7 +41,7 @@ class World:
             ),
             reserved=lambda folder: "it is a folder of the system" if folder.name == "etc" else "",
             is_tracked=lambda folder: (folder / "tracked").exists(),
-            drop_settings=lambda _: (),
+            drop_settings=lambda *_: (),
         )
 
     def make(self, folder: Path | None = None, home: Path | None = None, *, fresh: bool = False) -> Path:

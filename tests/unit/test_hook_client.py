@@ -23,6 +23,7 @@ INSTEAD = ("/bin/sh", "-c", 'printf "instead:"; cat; exit 7')
 @pytest.fixture
 def short() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="mh-", dir="/tmp") as folder:
+        (Path(folder) / "mulligan").mkdir(mode=0o700)
         yield Path(folder)
 
 
@@ -60,6 +61,7 @@ def call(
     folder: Path, payload: bytes, words: Sequence[str] = INSTEAD, **variables: str
 ) -> "subprocess.CompletedProcess[bytes]":
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MULLIGAN_")}
+    kept["XDG_RUNTIME_DIR"] = "/".join(str(folder).split("/")[:3])  # that of the fixture
     return subprocess.run(
         [HOOK_CLIENT, *words],
         cwd=folder,
@@ -71,7 +73,7 @@ def call(
 
 
 def test_the_server_gets_words_folder_settings_and_input_and_its_answer_is_printed(short: Path) -> None:
-    folder, path = short / "p", short / "s"
+    folder, path = short / "p", short / "mulligan" / "s"
     project_at(folder, short / 'home "quoted"', path)
     (folder / "below").mkdir()
     server = Server(path, [Word.DONE, b"2", b"to the agent", b"to the user"])
@@ -100,8 +102,8 @@ def test_the_server_gets_words_folder_settings_and_input_and_its_answer_is_print
 def test_without_a_proper_answer_the_command_runs_with_the_same_input(
     short: Path, answer: Sequence[bytes]
 ) -> None:
-    project_at(short / "p", short / "home", short / "s")
-    server = Server(short / "s", answer)
+    project_at(short / "p", short / "home", short / "mulligan" / "s")
+    server = Server(short / "mulligan" / "s", answer)
     called = call(short / "p", b"input")
     server.close()
     assert (called.returncode, called.stdout) == (7, b"instead:input")
@@ -109,7 +111,7 @@ def test_without_a_proper_answer_the_command_runs_with_the_same_input(
 
 def test_without_a_server_the_command_runs(short: Path) -> None:
     assert call(short, b"input").stdout == b"instead:input"
-    project_at(short / "p", short / "home", short / "nobody listens")
+    project_at(short / "p", short / "home", short / "mulligan" / "none")
     assert call(short / "p", b"input").stdout == b"instead:input"
     (short / "home" / "server.json").write_bytes(b'{"socket":"\\u0041"}')
     assert call(short / "p", b"input").stdout == b"instead:input"
@@ -118,14 +120,14 @@ def test_without_a_server_the_command_runs(short: Path) -> None:
 
 
 def test_a_server_that_sends_nonsense_is_not_believed(short: Path) -> None:
-    project_at(short / "p", short / "home", short / "s")
+    project_at(short / "p", short / "home", short / "mulligan" / "s")
     for nonsense in (
         b"HTTP/1.1 400",
         b"mlg1\4\0\0\0\xff\xff\xff\xff",
         b"mlg1\4\0\0\0\4\0\0\0\xff\xff\xff\xff",
     ):
         with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind(str(short / "s"))
+            listening.bind(str(short / "mulligan" / "s"))
             listening.listen()
 
             def serve(listening: socket.socket = listening, nonsense: bytes = nonsense) -> None:
@@ -138,13 +140,13 @@ def test_a_server_that_sends_nonsense_is_not_believed(short: Path) -> None:
             thread.start()
             assert call(short / "p", b"input").stdout == b"instead:input"
             thread.join(PATIENCE)
-        (short / "s").unlink()
+        (short / "mulligan" / "s").unlink()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")
 def test_files_of_another_user_lead_nowhere(short: Path) -> None:
-    project_at(short / "p", short / "home", short / "s")
-    server = Server(short / "s", [Word.DONE, b"0", b"", b""])
+    project_at(short / "p", short / "home", short / "mulligan" / "s")
+    server = Server(short / "mulligan" / "s", [Word.DONE, b"0", b"", b""])
     os.chown(short / "home" / "server.json", 65534, 65534)
     assert call(short / "p", b"input").stdout == b"instead:input"
     os.chown(short / "home" / "server.json", 0, 0)
@@ -156,3 +158,19 @@ def test_its_own_failures_are_those_of_a_shell(short: Path) -> None:
     assert call(short, b"", []).returncode == 2
     assert call(short, b"", ["/nowhere/mulligan"]).returncode == 127
     assert call(short, b"", [str(short)]).returncode == 126
+
+
+@pytest.mark.parametrize("open_to", [0o700, 0o755])
+def test_a_socket_in_another_folder_is_not_believed(short: Path, open_to: int) -> None:
+    """A repository may name any socket: prompts go to nobody but the server."""
+    other = short / ("elsewhere" if open_to == 0o700 else "mulligan")
+    other.mkdir(exist_ok=True)
+    other.chmod(open_to)
+    project_at(short / "p", short / "home", other / "s")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(other / "s"))
+        listening.listen()
+        assert call(short / "p", b"secret").stdout == b"instead:secret"
+        listening.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listening.accept()

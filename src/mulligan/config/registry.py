@@ -275,7 +275,7 @@ SETTINGS: tuple[Setting, ...] = (
         key="server.start",
         type=one_word(tuple(ServerStart)),
         default=ServerStart.AUTO.value,
-        meaning="whether hooks of agents start the local server, or it runs only where `mulligan serve` starts it",
+        meaning="whether hooks of agents start the local server, or it runs only when its command starts it",
         in_plan_files=False,
     ),
     Setting(

@@ -64,6 +64,8 @@ class HookRequests:
         return _reply(reply_of(call.agent, event.kind, self._with_unsaid(event, answer)))
 
     def _recorded(self, around: Surroundings, call: HookCall, event: AgentEvent) -> HookAnswer:
+        if event.kind is EventKind.PROMPT:
+            self._work.project.watches.distrust()  # a file may have been written under a name outside of the tree
         return answer_in(self._work.project, around, call, event)
 
     def _say_later(self, event: AgentEvent, answer: HookAnswer) -> None:

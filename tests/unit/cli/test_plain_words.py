@@ -55,6 +55,7 @@ def status(
         state=state,
         attempt=1,
         parent_plan_id=None,
+        forked_from=None,
         steps=tuple(StepView(index=n, name=f"s{n}", status=s, duration_ms=None) for n, s in enumerate(steps)),
         last_checkpoint_id=None,
         last_checkpoint_number=None,

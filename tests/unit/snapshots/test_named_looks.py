@@ -108,3 +108,33 @@ def test_a_tree_that_is_gone_is_all_changed(world: World, tmp_path: Path) -> Non
     world.real.rename(tmp_path / "elsewhere")
     found = world.store.changed_where(world.tree, world.before, world.target)
     assert found == ("changed", "folder/inner/file", "gone", "gone/file")
+
+
+def test_a_folder_that_others_closed_meanwhile_stays_closed(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for folder in (world.real / "folder", world.real):
+        folder.chmod(0o700)
+    assert world.store.changed_where(world.tree, world.before, world.target) == ()
+    world.restore()
+    assert (world.real / "folder" / "inner" / "file").read_text() == "new"
+    assert [folder.stat().st_mode & 0o777 for folder in (world.real / "folder", world.real)] == [0o700] * 2
+    again = world.store.capture(world.tree, Unobserved()).snapshot
+    assert again == new_store(tmp_path / "fresh").capture(world.tree, Unobserved()).snapshot
+
+
+def test_a_folder_whose_mode_both_change_is_refused(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    (tmp_path / "wanted" / "other").chmod(0o750)
+    target = take(world.store, tmp_path / "wanted")
+    (world.real / "other").chmod(0o700)
+    assert world.store.changed_where(world.tree, world.before, target) == ("other",)
+
+
+def test_what_a_look_read_and_did_not_store_is_not_taken_for_stored(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    (world.real / "folder").chmod(0o770)
+    (world.real / "folder" / "extra").write_text("of another program")
+    assert world.store.changed_where(world.tree, world.before, world.target) == ()
+    capture = world.store.capture(world.tree, Unobserved()).snapshot
+    assert world.store.verify([capture], quick=False, observer=Unobserved()) == {}
+    assert capture == new_store(tmp_path / "fresh").capture(world.tree, Unobserved()).snapshot

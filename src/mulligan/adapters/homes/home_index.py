@@ -34,6 +34,16 @@ class HomeIndex(Struct, frozen=True):
         except OSError:
             return None
 
+    def holds(self, home: Path) -> bool:
+        """Return whether mulligan itself made or noted a home: it is in the folder of all homes, or an entry names it.
+
+        A folder that says that it is a home, or that has one, may have come with a repository.
+        """
+        real = os.path.realpath(home)
+        if os.path.dirname(real) == os.path.realpath(self.root):  # noqa: PTH120 - of a path that is resolved
+            return True
+        return any(os.path.realpath(entry) == real for entry in _entries(self.root / BY_FOLDER))
+
     def note(self, folder: Path, home: Path) -> None:
         """Note the home of a project folder, durably."""
         make_private_folder(self.root / BY_FOLDER)

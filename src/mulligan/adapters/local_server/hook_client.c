@@ -5,7 +5,7 @@
    and what to print. Where there is no server, or anything is in doubt, COMMAND runs with the same input.
 
    A file in the folder, or in one above it, leads to the project home, and a file there to the socket. A stranger may
-   have written them: the process at the other end of the socket must belong to this user. */
+   have written them: the socket must be in the private folder of this user, and so must be the process behind it. */
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 #define MOST_BYTES (16u << 20) /* of a frame, as in frames.py */
 #define MOST_FIELDS 64u
-#define PATIENCE 50 /* seconds; agents give a hook a minute */
+#define PATIENCE 20 /* seconds; agents give a hook a minute, and the command may have to run yet */
 #define SMALL_FILE 8192
 
 extern char **environ;
@@ -108,6 +108,25 @@ static int text_of(const char *file, const char *key, char *found, size_t room) 
     return 1;
 }
 
+/* Return whether a socket is in a private folder of this user for such sockets, as server_place.py makes it. */
+static int is_ours(const char *path) {
+    const char *runtime = getenv("XDG_RUNTIME_DIR"), *temporary = getenv("TMPDIR");
+    char folder[PATH_MAX], allowed[3][PATH_MAX];
+    const char *end = strrchr(path, '/');
+    if (end == NULL || (size_t)(end - path) >= sizeof folder) return 0;
+    memcpy(folder, path, (size_t)(end - path));
+    folder[end - path] = 0;
+    snprintf(allowed[0], PATH_MAX, "%s/mulligan", runtime ? runtime : "");
+    snprintf(allowed[1], PATH_MAX, "%s/mulligan-%u", temporary ? temporary : "", (unsigned)geteuid());
+    snprintf(allowed[2], PATH_MAX, "/tmp/mulligan-%u", (unsigned)geteuid());
+    struct stat st;
+    if (lstat(folder, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 07777) != 0700)
+        return 0;
+    for (int i = 0; i < 3; i++)
+        if (strcmp(folder, allowed[i]) == 0) return 1;
+    return 0;
+}
+
 /* Find the project home of a folder or of one above it. */
 static int find_home(const char *folder, char *home) {
     char path[PATH_MAX], file[PATH_MAX + 32];
@@ -136,6 +155,8 @@ static int connect_to(const char *path) {
     strcpy(address.sun_path, path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return -1;
+    struct timeval limit = {.tv_sec = PATIENCE}; /* for the connection, and for each write */
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     struct ucred peer;
     socklen_t size = sizeof peer;
     if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
@@ -202,7 +223,7 @@ static int ask(int argc, char **argv, const struct buffer *payload) {
     clock_gettime(CLOCK_MONOTONIC, &begun);
     if (getcwd(folder, sizeof folder) == NULL || !find_home(folder, home)) return -1;
     snprintf(record, sizeof record, "%s/server.json", home);
-    if (!text_of(record, "socket", path, sizeof path)) return -1;
+    if (!text_of(record, "socket", path, sizeof path) || !is_ours(path)) return -1;
     int fd = connect_to(path);
     if (fd < 0) return -1;
 

@@ -108,7 +108,11 @@ def _start_remover(home: Path) -> None:
 def clear_trash_alone(home: Path) -> None:
     """Clear all trash, one process at a time; what cannot be removed stays, for `gc` to report."""
     lock = home / _AT_WORK
-    with suppress(OSError), lock.open("wb") as file:  # such as: the home is gone
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    with (
+        suppress(OSError),
+        os.fdopen(os.open(lock, flags, 0o600), "r+b") as file,
+    ):  # such as: the home is gone
         with suppress(OSError):  # locks do not work there: several may clear it at once
             fcntl.flock(file, fcntl.LOCK_EX)
         failed = set[Path]()

@@ -27,7 +27,7 @@ from mulligan.adapters.snapshots.packs.sweep import Level, Sweep
 from mulligan.adapters.snapshots.packs.verification import Verification
 from mulligan.adapters.snapshots.restore.adoption import doubts_about
 from mulligan.adapters.snapshots.restore.asides import Asides
-from mulligan.adapters.snapshots.restore.collisions import refuse_collisions
+from mulligan.adapters.snapshots.restore.collisions import answers_to_another_name, refuse_collisions
 from mulligan.adapters.snapshots.restore.known_tree import KnownTree, changed_at
 from mulligan.adapters.snapshots.restore.real_tree import holds
 from mulligan.adapters.snapshots.restore.replacement import replace_files
@@ -277,8 +277,8 @@ class PackedSnapshotStore(PackedTrees):
             looking.stored_nothing()
             self.last_look = looking.look
             changed = changed_at(paths, top, kept)
-            if changed:
-                self._cache.let_go(tree.cache_key)  # what was read of them is not stored
+            if changed or not kept.is_all_of(top):
+                self._cache.let_go(tree.cache_key)  # what was read of it is not stored
             return tuple(changed)
 
     def _look_where_they_differ(
@@ -287,7 +287,10 @@ class PackedSnapshotStore(PackedTrees):
         """Have a tree that was captured as `known` just now looked at only where the target differs from it."""
         found = self.difference(known.roots[0], target.roots[0])
         paths = [each.path for each in found if each.path != ROOT_NAME]
-        if kept.is_all_of(looking.known):
+        if kept.is_all_of(looking.known) and not any(
+            kept.record_at(path) is None and answers_to_another_name(looking.tree.path / path)
+            for path in paths
+        ):
             looking.named = paths
         return paths
 

@@ -101,7 +101,7 @@ def is_of_project(home: Path, around: Surroundings, event: AgentEvent) -> bool:
         place = locate(replace(around, folder=Path(event.folder)), None)
     except MulliganError:
         return False  # the hook itself says what is wrong
-    return place.home == home and place.standing is Standing.SETTLED
+    return place.home == home and place.standing is Standing.SETTLED and index_of(around).holds(home)
 
 
 def answer_in(project: Project, around: Surroundings, call: HookCall, event: AgentEvent) -> HookAnswer:
@@ -159,6 +159,8 @@ def _opened(around: Surroundings, call: HookCall, event: AgentEvent) -> Project:
     from mulligan.api.entrance import make_project, open_project
 
     try:
+        if not index_of(around).holds(locate(around, None).home):
+            raise ProjectNotFound(path=event.folder, searched="among the homes that mulligan made")
         return open_project(around, None, Unobserved())
     except ProjectNotFound:
         from mulligan.adapters.sandboxes.agent_workplace import checkout_around

@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
@@ -19,13 +19,22 @@ from mulligan.api.agents.agent_places import (
     base_folder,
     is_found,
     named_agents,
+    own_program,
     records_of,
     scope_root,
     user_root,
 )
 from mulligan.domain.agents.agent_event import EventKind
 from mulligan.domain.agents.agent_table import AGENTS, Agent
-from mulligan.domain.agents.hook_entries import GOES_ON, Place, Scope, places_of
+from mulligan.domain.agents.hook_entries import (
+    GOES_ON,
+    HookOptions,
+    Place,
+    Scope,
+    entries_of,
+    own_text,
+    places_of,
+)
 from mulligan.domain.agents.hook_text import FoundHooks, found_hooks
 from mulligan.domain.text.json_edit import JsonTextInvalid
 from mulligan.errors import AgentFileUnusable, AgentPlaceUnsuitable, HooksUnwell, MulliganError
@@ -183,6 +192,11 @@ def _snake(event: str) -> str:
 def _tested(around: Surroundings, agent: Agent, scope: Scope, file: AgentFile, hooks: FoundHooks) -> HookTest:
     event = next(name for name, kind in agent.events.items() if kind is EventKind.SESSION_START)
     command = _test_command(agent, event, hooks)
+    if scope is Scope.PROJECT and not _is_installed(agent, hooks):
+        said = (
+            "the command is not one that this mulligan installs, so it was not run; install again to renew it"
+        )
+        return _failed(agent, scope, file, said)
     with tempfile.TemporaryDirectory(prefix="mulligan-doctor-") as folder:
         payload = json.dumps(_payload(agent, event, folder)).encode()
         started = time.monotonic()
@@ -213,6 +227,30 @@ def _tested(around: Surroundings, agent: Agent, scope: Scope, file: AgentFile, h
         said=said[:1000],
         trusted=trusted,
     )
+
+
+def _is_installed(agent: Agent, hooks: FoundHooks) -> bool:
+    """Return whether the commands of hooks are exactly ours: a file in a repository may hold any others."""
+    options = HookOptions(
+        program=own_program(), strict=hooks.strict, everywhere=hooks.everywhere, version=None
+    )
+    written = {own_text(agent, options)} if agent.name == "opencode" else _commands(agent, options)
+    return all(command in written for command in hooks.commands)
+
+
+def _commands(agent: Agent, options: HookOptions) -> set[str]:
+    """Return every command line in the entries that install writes."""
+    found: set[str] = set()
+    pending: list[object] = [entry.value for entry in entries_of(agent, options)]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            members = cast("Mapping[str, object]", value)
+            found |= {str(members[key]) for key in ("command", "bash") if key in members}
+            pending += members.values()
+        elif isinstance(value, list):
+            pending += cast("list[object]", value)
+    return found
 
 
 def _test_command(agent: Agent, event: str, hooks: FoundHooks) -> str:

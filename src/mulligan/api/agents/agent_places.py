@@ -97,7 +97,7 @@ def own_program() -> tuple[str, ...]:
     script = Path(sys.executable).with_name("mulligan")
     if script.is_file() and os.access(script, os.X_OK):
         return (*client, str(script))
-    return (*client, sys.executable, "-m", "mulligan")
+    return (*client, sys.executable, "-P", "-m", "mulligan")
 
 
 def version_of(around: Surroundings, agent: Agent) -> tuple[int, ...] | None:

@@ -24,6 +24,10 @@ class KeptWatches(Struct, frozen=True, kw_only=True):
         """The number of those that are open now."""
         return self.threads.here.adapters.store.kept_watches
 
+    def distrust(self) -> None:
+        """Have each tree scanned at its next look."""
+        self.threads.here.adapters.store.distrust_watches()
+
     def close(self) -> None:
         """Close them, and write down what they learned for the next process."""
         self.threads.here.adapters.store.close_watches()

@@ -181,19 +181,23 @@ def start_server(folder: Path, home: Path, around: Surroundings) -> ServerStatus
 def launch_server(folder: Path, home: Path, around: Surroundings) -> None:
     """Start the server of a project in the background, without waiting for it."""
     place = ServerPlace(home=home, environ=around.environ)
-    command = [sys.executable, "-m", "mulligan", "--project", str(folder), "serve"]
-    # A shell that ends at once leaves the server to the system: this process need not wait for it.
-    script = 'log=$1; shift; "$@" </dev/null >"$log" 2>&1 &'
-    subprocess.run(
-        ["/bin/sh", "-c", script, "sh", str(place.log), *command],
-        cwd=home,
-        env=dict(around.environ),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        check=True,
-    )
+    # Neither the folder nor the home is searched for modules: a repository may hold anything.
+    command = [sys.executable, "-P", "-m", "mulligan", "--project", str(folder), "serve"]
+    log = os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        # A shell that ends at once leaves the server to the system: this process need not wait for it.
+        subprocess.run(
+            ["/bin/sh", "-c", '"$@" &', "sh", *command],
+            cwd="/",
+            env=dict(around.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            check=True,
+        )
+    finally:
+        os.close(log)
 
 
 def _until(reached: Callable[[], bool]) -> bool:

@@ -248,6 +248,9 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
     # --- calls ---------------------------------------------------------------------------------------------
 
     def _begin_call(self, commit: Commit, session: AgentSession, group_id: GroupId, now: datetime) -> CallId:
+        again = self._paired() if self.event.call is not None else None
+        if again is not None:  # reported twice: the answer to the first report was lost
+            return again.call_id
         call = self._call(commit, session, now)
         commit.record(call)
         assert session.entry is not None, "a call belongs to a prompt"

@@ -30,12 +30,9 @@ _SESSION = Layout(
 )
 _MOMENT = Layout(AgentMoment, created_at=TIME)
 _GET = "SELECT * FROM agent_sessions WHERE agent = ? AND session = ?"
-_OF_PLAN = "SELECT * FROM agent_sessions WHERE plan_id = ?"
-_NAMED = "SELECT * FROM agent_sessions WHERE session = ? ORDER BY agent LIMIT 1"
 _FORGET = "DELETE FROM agent_sessions WHERE agent = ? AND session = ?"
 _LAST = "SELECT COALESCE(MAX(number), 0) AS count FROM agent_moments"
 _NEWEST = "SELECT * FROM agent_moments WHERE plan_id = ? ORDER BY number DESC LIMIT 1"
-_ALL = "SELECT * FROM agent_moments ORDER BY number"
 _RETURNS = """
 SELECT COUNT(*) AS count FROM checkpoint_groups AS g
 WHERE g.checkpoint_type IN ('pre_rollback', 'pre_restore') AND g.created_at > ?
@@ -62,16 +59,6 @@ class AgentRepository(RowRepository):
         row = self._db.row(_GET, (agent, session))
         return _SESSION.value(row) if row else None
 
-    def of_plan(self, plan_id: PlanId) -> AgentSession | None:
-        """Return the session whose work a plan holds."""
-        row = self._db.row(_OF_PLAN, (plan_id,))
-        return _SESSION.value(row) if row else None
-
-    def named(self, session: str) -> AgentSession | None:
-        """Return the session with that id of its agent's own."""
-        row = self._db.row(_NAMED, (session,))
-        return _SESSION.value(row) if row else None
-
     def save(self, session: AgentSession) -> None:
         """Record a session, or the present state of one."""
         self._db.execute(_FORGET, (session.agent, session.session))
@@ -87,10 +74,6 @@ class AgentRepository(RowRepository):
         """Return the newest event of a session; None where it has none."""
         row = self._db.row(_NEWEST, (plan_id,))
         return _MOMENT.value(row) if row else None
-
-    def moments(self) -> Sequence[AgentMoment]:
-        """Return the events of all sessions, in order."""
-        return [_MOMENT.value(row) for row in self._db.rows(_ALL)]
 
     def groups(self, plan_id: PlanId) -> Sequence[AgedGroup]:
         """Return the groups of a session, oldest first, as retention looks at them."""

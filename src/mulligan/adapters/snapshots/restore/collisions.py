@@ -63,6 +63,21 @@ def _collision(tree: WorkingTree, path: str, other: str) -> RestoreFailed:
     )
 
 
+def answers_to_another_name(path: Path) -> bool:
+    """Return whether a folder finds something by this name although it has none that is spelled so."""
+    try:
+        folder = os.open(path.parent, FOLDER_FLAGS)
+    except OSError:
+        return False
+    try:
+        os.lstat(path.name, dir_fd=folder)
+        return path.name not in os.listdir(folder)
+    except OSError:
+        return False
+    finally:
+        os.close(folder)
+
+
 def _new_names(work: Work) -> list[str]:
     if work.present is None:
         return [name for name, record in work.records.items() if kind_of(record) is not EntryKind.UNHELD]

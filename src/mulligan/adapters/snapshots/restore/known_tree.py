@@ -10,6 +10,7 @@ from mulligan.adapters.snapshots.format.tree_format import (
     decode,
     identity_part,
     kind_of,
+    own_part,
     split,
     split_root,
 )
@@ -79,7 +80,7 @@ def changed_at(paths: Iterable[str], top: Folder, known: KnownTree) -> list[str]
         if mine is None or expected is None:
             changed = mine is not expected
         elif EntryKind.FOLDER in (kind_of(mine), kind_of(expected)):
-            changed = kind_of(mine) is not kind_of(expected)
+            changed = kind_of(mine) is not kind_of(expected) or own_part(mine) != own_part(expected)
         else:
             changed = identity_part(mine) != identity_part(expected)
         if changed and not is_spare_name(name):

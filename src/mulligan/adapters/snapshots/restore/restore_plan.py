@@ -187,10 +187,26 @@ class _Comparison(Struct, eq=False):
         mine = {name for name in have.keys() | wanted.keys() if have.get(name) != wanted.get(name)}
         return {name for name in mine if _identity(kept.get(name)) == _identity(wanted.get(name))}
 
+    def _is_spared(self, work: Work, name: str, record: bytes) -> bool:
+        """Return whether a folder itself is the same in the spared tree and in the target, whatever is in it."""
+        kept = self.spared(work).get(name) if self.spared is not None else None
+        return kept is not None and kind_of(kept) is EntryKind.FOLDER and own_part(kept) == own_part(record)
+
     def _folder(
         self, difference: Difference, work: Work, mine: bytes | None, record: bytes, exclusions: Exclusions
     ) -> tuple[Work, bytes]:
         entry = decode(record)
+        if (
+            mine is not None
+            and own_part(mine) != own_part(record)
+            and self._is_spared(work, entry.name, record)
+        ):
+            now = decode(
+                mine
+            )  # others may have closed it meanwhile: it stays as they have it, and is not known
+            entry = entry._replace(mode=now.mode, attributes=now.attributes)
+            work.records = {name: each for name, each in work.records.items() if name != entry.name}
+            record = mine
         present = work.present.children[entry.name] if work.present and mine else None
         child = Work(entry.name, work, entry, present, {}, exclusions)
         work.children.append(child)

@@ -25,7 +25,6 @@ _WRITABLE, _SHARED, _OR_NEXT, _OF_A_FILE = 0x02, 0x08, 0x10, 0x20
 _WANTED = _WRITABLE | _SHARED | _OR_NEXT | _OF_A_FILE
 _LAYOUT = struct.Struct("=9Q4I2Q")
 _LONGEST_NAME = 4096
-_UNKNOWN = (errno.ENOTTY, errno.EINVAL)  # to an older system
 
 
 class Maps(NamedTuple):
@@ -49,9 +48,8 @@ def shared_writable_maps() -> Maps:
             continue  # it ended, or is not ours
         try:
             found.update(_asked_for(maps))
-        except OSError as exc:
-            if exc.errno in _UNKNOWN:
-                found.update(_listed(maps))
+        except OSError:  # an older system, or a path that is too long to be answered
+            found.update(_listed(maps))
         finally:
             os.close(maps)
     return Maps(frozenset(os.fsdecode(path) for _, path in found), frozenset(inode for inode, _ in found))
@@ -87,7 +85,7 @@ class Moments(threading.local):
 
 
 def _asked_for(maps: int) -> Iterator[tuple[int, bytes]]:
-    """Ask for the inodes and paths of what a process has mapped so; OSError with _UNKNOWN where nobody can ask."""
+    """Ask for the inodes and paths of what a process has mapped so; OSError where that cannot be asked."""
     name = array("B", bytes(_LONGEST_NAME))
     address, _ = name.buffer_info()
     end = 0
@@ -96,9 +94,9 @@ def _asked_for(maps: int) -> Iterator[tuple[int, bytes]]:
         try:
             answer = _LAYOUT.unpack(fcntl.ioctl(maps, _QUERY, asked))
         except OSError as exc:
-            if exc.errno in _UNKNOWN:
-                raise
-            return  # there is no other, or the process ended
+            if exc.errno in (errno.ENOENT, errno.ESRCH):
+                return  # there is no other, or the process ended
+            raise
         end, inode, length = answer[4], answer[8], answer[11]
         yield inode, bytes(name[: max(length - 1, 0)])  # it ends with a zero
 

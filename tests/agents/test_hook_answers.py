@@ -1,0 +1,167 @@
+"""What a hook answers, and what a server answers for it, without a process of their own."""
+
+import io
+import json
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mulligan.api.agents.agent_hook import HookCall, answer_hook
+from mulligan.api.entrance import Unobserved, look_around, open_project
+from mulligan.api.local_server.server_operations import ServerWork
+from mulligan.domain.agents.agent_table import AGENTS
+from mulligan.domain.server.words import Word
+from mulligan.server.hook_requests import HookRequests
+from tests.agents.test_hook import checkout, entries, plain, seen
+from tests.commands.program import data_of
+from tests.support.git_world import run_git
+from tests.support.homes import home_of
+
+__all__ = ["checkout", "plain"]  # fixtures
+CLAUDE = AGENTS["claude-code"]
+
+
+@pytest.fixture(autouse=True)
+def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MULLIGAN_SERVER_START", "never")
+
+
+def payload(folder: Path, event: str, **fields: object) -> bytes:
+    given = {"session_id": str(folder), "cwd": str(folder), "hook_event_name": event, **fields}
+    return json.dumps(given).encode()
+
+
+def hook(
+    folder: Path, event: str, *, strict: bool = False, everywhere: bool = False, **fields: object
+) -> tuple[int, dict[str, Any], bytes]:
+    call = HookCall(agent=CLAUDE, event=None, strict=strict, everywhere=everywhere)
+    with chdir(folder):
+        reply = answer_hook(look_around({}), call, io.BytesIO(payload(folder, event, **fields)))
+    return reply.exit_code, json.loads(reply.stdout) if reply.stdout else {}, reply.stderr
+
+
+def bash(call: str) -> dict[str, Any]:
+    return {"tool_name": "Bash", "tool_use_id": call, "tool_input": {"command": "x"}}
+
+
+def test_a_prompt_from_its_beginning_to_its_undo(checkout: Path) -> None:
+    before = seen(checkout)
+    assert hook(checkout, "SessionStart", source="startup") == (0, {}, b"")
+    hook(checkout, "UserPromptSubmit", prompt="first", prompt_id="p1")
+    hook(checkout, "PreToolUse", tool_name="Read", tool_use_id="r", tool_input={"file_path": "a.txt"})
+    hook(checkout, "PreToolUse", **bash("c1"))
+    hook(checkout, "PreToolUse", **bash("c2"))
+    (checkout / "a.txt").write_text("two\n")
+    (checkout / "sub" / "deep").unlink()
+    hook(checkout, "PostToolUse", tool_response={"stdout": ""}, **bash("c1"))
+    hook(checkout, "PostToolUseFailure", error="Exit code 1", **bash("c2"))
+    hook(checkout, "SubagentStop")
+    hook(checkout, "Stop", background_tasks=[])
+    (entry,) = entries(checkout)
+    assert (entry["title"], entry["status"]) == ("first", "done")
+    data_of(checkout, "undo", "--yes")
+    assert seen(checkout) == before
+    _, answer, _ = hook(checkout, "UserPromptSubmit", prompt="second", prompt_id="p2")
+    context = answer["hookSpecificOutput"]["additionalContext"]
+    assert "a.txt" in context
+    assert "sub/deep" in context
+    hook(checkout, "PostToolUse", tool_response={"stdout": ""}, **bash("never announced"))
+    hook(checkout, "SessionEnd", reason="exit")
+
+
+def test_events_without_a_prompt_or_a_session_are_recorded_or_left_out(plain: Path) -> None:
+    assert hook(plain, "Stop") == (0, {}, b"")
+    assert data_of(plain, "list")["plans"] == []
+    hook(plain, "PreToolUse", **bash("c1"))
+    (plain / "a.txt").write_text("two\n")
+    hook(plain, "SessionEnd", reason="exit")
+    (entry,) = entries(plain)
+    assert entry["status"] == "interrupted"
+    data_of(plain, "undo", "--yes")
+    assert (plain / "a.txt").read_text() == "one\n"
+
+
+def test_a_failure_is_said_once_and_blocks_only_where_that_is_asked_for(plain: Path) -> None:
+    hook(plain, "SessionStart", source="startup")
+    store = home_of(plain) / "store"
+    kept = store.rename(store.with_name("kept"))
+    store.write_text("not a folder")
+    (plain / "a.txt").write_text("two\n")
+    code, answer, _ = hook(plain, "PreToolUse", **bash("c1"))
+    assert (code, "could not take a checkpoint" in answer["systemMessage"]) == (0, True)
+    assert hook(plain, "PreToolUse", **bash("c2")) == (0, {}, b"")
+    code, _, said = hook(plain, "PreToolUse", strict=True, **bash("c3"))
+    assert (code, b"could not take a checkpoint" in said) == (2, True)
+    store.unlink()
+    kept.rename(store)
+
+
+def test_a_folder_without_a_project_is_left_alone_unless_all_checkouts_are_meant(tmp_path: Path) -> None:
+    folder = tmp_path / "no project"
+    folder.mkdir()
+    code, answer, _ = hook(folder, "SessionStart", source="startup")
+    assert (code, "mulligan init" in answer["systemMessage"]) == (0, True)
+    assert hook(folder, "SessionStart", source="startup") == (0, {}, b"")
+    run_git(folder, "init", "-q")
+    assert hook(folder, "UserPromptSubmit", prompt="p", prompt_id="p1", everywhere=True) == (0, {}, b"")
+    assert len(entries(folder)) == 1
+
+
+def test_payloads_that_are_none_and_projects_that_pause(plain: Path) -> None:
+    call = HookCall(agent=CLAUDE, event="Stop", strict=False, everywhere=False)
+    with chdir(plain):
+        reply = answer_hook(look_around({}), call, io.BytesIO(b"no JSON"))
+    assert (reply.exit_code, b"mulligan" in reply.stdout) == (0, True)
+    data_of(plain, "pause")
+    assert hook(plain, "SessionStart", source="startup") == (0, {}, b"")
+    assert data_of(plain, "list")["plans"] == []
+
+
+def test_a_server_answers_for_the_hook_or_leaves_the_event_to_it(plain: Path, tmp_path: Path) -> None:
+    with chdir(plain):
+        around = look_around({})
+        project = open_project(around, None, Unobserved())
+    work = ServerWork(project, 10.0)
+    requests = HookRequests(work, around)
+    settings = b"".join(
+        sorted(
+            f"{name}={value}".encode() + b"\0"
+            for name, value in around.environ.items()
+            if name.startswith("MULLIGAN_")
+        )
+    )
+    other = tmp_path / "other"
+    other.mkdir()
+
+    def asked(
+        event: str, *words: bytes, folder: Path = plain, given: bytes = settings, **fields: object
+    ) -> list[bytes]:
+        return list(
+            requests.answer(
+                bytes(folder), given, payload(folder, event, **fields), words or (b"claude-code",)
+            )
+        )
+
+    done = [Word.DONE, b"0", b"", b""]
+    assert asked("SessionStart", source="startup") == done
+    assert asked("UserPromptSubmit", prompt="p", prompt_id="p1") == done
+    assert asked("PreToolUse", b"--strict", b"claude-code", **bash("c1")) == done
+    (plain / "a.txt").write_text("two\n")
+    assert asked("PostToolUse", tool_response={"stdout": ""}, **bash("c1")) == done
+    assert asked("Notification") == done
+    assert asked("Stop", b"claude-code", b"Stop") == done
+    assert [
+        each[0]
+        for each in (
+            asked("Stop", b"--unknown", b"claude-code"),
+            asked("Stop", b"nobody"),
+            asked("Stop", given=b""),
+            asked("Stop", folder=other),
+            list(requests.answer(bytes(plain), settings, b"no JSON", (b"claude-code",))),
+        )
+    ] == [Word.ELSEWHERE] * 5
+    work.close()
+    (entry,) = entries(plain)
+    assert (entry["status"], entry["files"]) == ("done", 1)
