@@ -2,6 +2,8 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -403,3 +405,34 @@ def test_a_home_that_came_with_a_repository_decides_nothing(tmp_path: Path) -> N
     assert not (tmp_path / "ran").exists()
     assert (tmp_path / "precious").read_text() == "precious"
     assert sorted(path.name for path in home.iterdir()) == ["mulligan", "project.json", "server.log"]
+
+
+def test_an_undo_keeps_what_others_did_between_two_calls_of_the_prompt(plain: Path) -> None:
+    one, other = FakeAgent(plain, "s1"), FakeAgent(plain, "s2")
+    for agent in (one, other):
+        agent.start()
+        agent.prompt(f"of {agent.session}")
+    one.shell("echo 1 > a1")
+    other.shell("echo 1 > b1")
+    (plain / "mine").write_text("the user's")
+    data_of(plain, "run", "--in-place", "--", "touch", "by-a-run")
+    one.shell("echo 2 > a2")
+    one.stop()
+    other.stop()
+    assert [entry["title"] for entry in entries(plain)][:1] == ["of s1"]
+    newest, first = (e["number"] for e in entries(plain) if e["title"] == "of s1")
+    data_of(plain, "undo", "--yes", str(newest))
+    data_of(plain, "undo", "--yes", str(first))
+    assert sorted(path.name for path in plain.iterdir()) == [".mulligan", "a.txt", "b1", "by-a-run", "mine"]
+
+
+@pytest.mark.parametrize(("flags", "code"), [((), 0), (("--strict",), 2)])
+def test_a_folder_that_is_gone_stops_no_agent(tmp_path: Path, flags: tuple[str, ...], code: int) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    words = [sys.executable, "-m", "mulligan", "hook", *flags, "claude-code"]
+    script = 'rmdir "$PWD"; exec "$@"'
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "sh", *words], cwd=gone, input=b"{}", capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, b"removed" in done.stderr) == (code, b"", True)

@@ -145,7 +145,7 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
                 self._end(commit, group_id, now, DeedStatus.DONE)
                 session = self._begin(commit, group_id, now, prompt_title(self.event.text))
             case EventKind.BEFORE_CALL:
-                session = self._with_entry(commit, group_id, now)
+                session = self._with_own_entry(commit, self._with_entry(commit, group_id, now), group_id, now)
                 call_id = self._begin_call(commit, session, group_id, now)
             case EventKind.AFTER_CALL:
                 session = self._with_entry(commit, group_id, now)
@@ -215,6 +215,26 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
             return self._begin(commit, group_id, now, UNSEEN_PROMPT)
         entry = commit.db.entries.get(number)
         return self.session if entry.is_live else self._begin(commit, group_id, now, entry.title)
+
+    def _with_own_entry(
+        self, commit: Commit, session: AgentSession, group_id: GroupId, now: datetime
+    ) -> AgentSession:
+        """Return the session with an entry that holds nothing of others.
+
+        What changed since the last call of the prompt is the work of others, if the agent left nothing running: the
+        prompt continues as another entry then, so that an undo of either leaves that work alone.
+        """
+        assert session.entry is not None, "a call belongs to a prompt"
+        entry = commit.db.entries.get(session.entry)
+        if self.running or session.entry != self.session.entry or not entry.changed:
+            return session
+        assert entry.step_index is not None, "a prompt is a step"
+        if entry.after_group == group_id or commit.db.tool_calls.any_in_background(
+            entry.plan_id, entry.step_index
+        ):
+            return session
+        self._end(commit, group_id, now, DeedStatus.DONE)
+        return self._begin(commit, group_id, now, entry.title)
 
     def _end(self, commit: Commit, group_id: GroupId, now: datetime, status: DeedStatus) -> None:
         """Record that the prompt is answered, or was given up; calls without an end were cut off."""

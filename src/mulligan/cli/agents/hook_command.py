@@ -10,6 +10,7 @@ import click
 from mulligan.cli.answers.answer import Answer, Format, Output
 from mulligan.cli.commands.declaration import command
 from mulligan.domain.agents.agent_table import AGENTS
+from mulligan.errors import MulliganError
 
 if TYPE_CHECKING:
     from mulligan.cli.invocation import Invocation
@@ -36,9 +37,22 @@ def hook(invocation: Invocation, agent: str, event: str | None, strict: bool, in
     if invocation.format_option is None:
         invocation.format_option = Format.PLAIN.value  # whatever is set for people: the agent reads this
     call = HookCall(agent=AGENTS[agent], event=event, strict=strict, everywhere=in_checkouts)
-    reply = answer_hook(invocation.around, call, sys.stdin.buffer)
+    try:
+        around = invocation.around
+    except MulliganError as exc:  # the folder is gone: nothing of it can be recorded, and the agent goes on
+        return _unheard(exc, strict=strict)
+    reply = answer_hook(around, call, sys.stdin.buffer)
     return Answer(
         data={"stdout": reply.stdout.decode(), "stderr": reply.stderr.decode()},
         blocks=[Output(stdout=reply.stdout, stderr=reply.stderr)],
         exit_code=reply.exit_code,
+    )
+
+
+def _unheard(exc: MulliganError, *, strict: bool) -> Answer:
+    said = f"{exc.text}\n".encode()
+    return Answer(
+        data={"stdout": "", "stderr": said.decode()},
+        blocks=[Output(stdout=b"", stderr=said)],
+        exit_code=2 if strict else 0,
     )
