@@ -231,6 +231,18 @@ def test_a_database_that_holds_still_halfway_through_a_transaction_is_named(tmp_
     assert _values(tmp_path / "copy" / "live.db") == ((1, 1) if end == "commits" else (0, 0))
 
 
+@pytest.mark.parametrize("journal", ["folder", "empty", "ended"])
+def test_a_journal_without_a_transaction_says_nothing_of_the_database(tmp_path: Path, journal: str) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    _database(tree / "live.db", 10)
+    if journal == "folder":
+        (tree / "live.db-journal").mkdir()
+    else:
+        (tree / "live.db-journal").write_bytes(bytes(512 * (journal == "ended")))
+    assert new_store(tmp_path / "store").capture(tree_at(tree), Watcher()).busy == ()
+
+
 @pytest.mark.parametrize("size", [10, 3_000_000])
 def test_a_file_that_shrinks_while_it_is_read_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
