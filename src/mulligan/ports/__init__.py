@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from mulligan.ports.streams import Streams
     from mulligan.ports.tool_host import Confinement, RealPlaces, StepHost, Tool, Toolbox, ToolRequest
+    from mulligan.ports.tree_changes import ChangeReports, TreeChanges
     from mulligan.ports.world import Clock, Ids, Observer, Unobserved
 
 __getattr__, __dir__, __all__ = lazy_exports(
@@ -53,6 +54,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "SnapshotStore StoredTrees WorkingTree",
         "mulligan.ports.streams": "Streams",
         "mulligan.ports.tool_host": "Confinement RealPlaces StepHost Tool Toolbox ToolRequest",
+        "mulligan.ports.tree_changes": "ChangeReports TreeChanges",
         "mulligan.ports.world": "Clock Ids Observer Unobserved",
     },
 )
