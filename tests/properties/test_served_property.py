@@ -27,12 +27,12 @@ class Reports:
         return report
 
 
-class _Served:
+class ServedTree(WatchedTree):
     """Each look by a process of its own, or by the same as before."""
 
     @initialize()
     def begin(self) -> None:
-        super().begin()  # type: ignore[misc]
+        super().begin()
         self.watching.__exit__(None, None, None)
         self.reports = Reports()
         self.work_again_later()
@@ -48,19 +48,15 @@ class _Served:
     def checkpoint(self, again: bool = True) -> None:
         if again:
             self.work_again_later()
-        super().checkpoint()  # type: ignore[misc]
+        super().checkpoint()
 
     def teardown(self) -> None:
         if hasattr(self, "reports"):
-            super().teardown()  # type: ignore[misc]
+            super().teardown()
             self.reports.journals.close()
 
 
-class ServedTree(_Served, WatchedTree):
-    """All of it."""
-
-
-class ServedExcludingTree(_Served, ExcludingTree):
+class ServedExcludingTree(ServedTree, ExcludingTree):
     """The same with names that are excluded."""
 
 

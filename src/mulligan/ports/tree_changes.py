@@ -12,7 +12,9 @@ class TreeChanges(Struct, frozen=True, kw_only=True):
 
     token: bytes  # names the later moment, from which on the next report can be asked for
     paths: tuple[str, ...] | None  # relative to the tree; None: only a scan can find out
-    renewed: tuple[str, ...] = ()  # folders among them that may be others than before: all below is to be looked at
+    renewed: tuple[
+        str, ...
+    ] = ()  # folders among them that may be others than before: all below is to be looked at
 
 
 class ChangeReports(Protocol):

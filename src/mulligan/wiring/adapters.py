@@ -105,7 +105,7 @@ class Adapters:
     @cached_property
     def reports(self) -> ChangeReports | None:
         """The reports of the local server on what changed in trees; None where none runs."""
-        from mulligan.adapters.local_server.change_questions import ServedReports  # here: few commands read trees
+        from mulligan.adapters.local_server.change_questions import ServedReports
         from mulligan.adapters.local_server.server_place import ServerPlace
         from mulligan.wiring.surroundings import installation
 

@@ -11,7 +11,9 @@ from mulligan.domain.server.frames import FrameWrong
 from mulligan.domain.server.words import Request, TreeAnswer, TreeQuestion, Word
 from mulligan.ports import TreeChanges, WorkingTree
 
-PATIENCE = 0.5  # seconds: it sets up its watch over a large tree meanwhile; if it takes longer, the next command profits
+PATIENCE = (
+    0.5  # seconds: a server that needs longer to set up its watch over a large tree is there for the next one
+)
 _MOUNTS = Path("/proc/self/ns/mnt")
 
 

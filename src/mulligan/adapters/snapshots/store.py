@@ -37,9 +37,9 @@ from mulligan.adapters.snapshots.restore.restore_plan import Difference, SparedR
 from mulligan.adapters.snapshots.restore.restorer import Restoring
 from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusions_of, left_out_in
 from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
+from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.memory_maps import Moments
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
-from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
 from mulligan.adapters.snapshots.watch.open_watches import OpenWatches
 from mulligan.adapters.snapshots.watch.served_watch import ServedWatch
@@ -508,7 +508,6 @@ class PackedSnapshotStore(PackedTrees):
         self._cache.note_mark(key, mark)
         if served is not None and looking.look.watched:
             served.top, served.mark = top, mark
-            served.looked(dict.fromkeys(looking.touched))
             self._served[key] = served
 
     def _stored_nothing(self, looking: Looking) -> None:

@@ -1,4 +1,4 @@
-"""The names at which a tree that was scanned is not as its stat cache on disk says, and those that a watch cannot rely on."""
+"""The names at which a scanned tree is not as its stat cache says, and those that no watch can be relied on for."""
 
 import stat
 from collections.abc import Iterable
@@ -64,10 +64,7 @@ def _has_links(signatures: bytes) -> bool:
 
 
 def _each(signatures: bytes) -> Iterable[bytes]:
-    return (
-        signatures[at : at + SIGNATURE_LENGTH]
-        for at in range(0, len(signatures), SIGNATURE_LENGTH)
-    )
+    return (signatures[at : at + SIGNATURE_LENGTH] for at in range(0, len(signatures), SIGNATURE_LENGTH))
 
 
 def _is_shared(packed: bytes) -> bool:

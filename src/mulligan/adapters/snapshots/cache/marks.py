@@ -1,7 +1,8 @@
 """Marks: the moment that a stat cache on disk stands for, in the count of a process that watches its tree.
 
-A cache says what a tree was like. With its mark, the next process asks what changed since, and looks at that alone. A mark
-belongs to one file of a cache, byte for byte, and to one run of the process that watches: any other, and it is not used.
+A cache says what a tree was like. With its mark, the next process asks what changed since, and looks at that alone. A
+mark belongs to one file of a cache, byte for byte, and to one run of the process that watches; with any other it is not
+used.
 """
 
 import os
@@ -25,7 +26,9 @@ class Mark(Struct, frozen=True, kw_only=True):
     token: bytes = b""  # empty: no moment is known
     paths: frozenset[str] = frozenset()
     renewed: frozenset[str] = frozenset()  # folders among them that may be others than the cache says
-    shared: frozenset[str] = frozenset()  # names of files with several links: writes through others are not reported
+    shared: frozenset[str] = (
+        frozenset()
+    )  # names of files with several links: writes through others are not reported
 
     def later(self, token: bytes, paths: Iterable[str], renewed: Iterable[str]) -> "Mark":
         """Return the mark of a later moment, between which these paths were reported."""

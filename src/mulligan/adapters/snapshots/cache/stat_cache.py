@@ -25,7 +25,7 @@ from mulligan.errors import SnapshotDamaged
 from mulligan.osfiles.folders import make_private_folder
 from mulligan.osfiles.tempdirs import Rooms
 
-_MAGIC = b"mulligan stat cache 5\n"
+_MAGIC = b"mulligan stat cache 6\n"
 # Fewer files than this are read again by the next process faster than all is written down.
 _WORTH_SAVING_FILES = 64
 _WORTH_SAVING_BYTES = 4 << 20

@@ -97,6 +97,7 @@ class Looking(Struct, eq=False):
         except Doubt:
             self.mark, self.look = served.mark, Look(watched=False, reason=served.reason)
             return None
+        served.looked(refreshing.touched)
         self.inside, self.touched = refreshing.inside, refreshing.touched
         self.mark, self.look = served.mark, Look(watched=True, reason="")
         return top

@@ -11,6 +11,7 @@ from mulligan.adapters.snapshots.format.signatures import inode_and_links
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.watch.tree_watch import Watch, name_paths
+from mulligan.osfiles.directory_handles import path_of
 from mulligan.ports import ChangeReports, WorkingTree
 
 SILENT = "no local server reports what changed"
@@ -29,6 +30,7 @@ class ServedWatch(Watch):
         name_paths(self, top, mark.paths, mark.renewed)
         for path in mark.shared:
             self._share_known(path)
+        self._find_unstored(top)
 
     def catch_up(self) -> None:
         report = self._reports.since(self.tree, self.mark.token)
@@ -45,6 +47,21 @@ class ServedWatch(Watch):
     def suspect(self, folder: Folder, name: str) -> None:
         unseal(folder)
         super().suspect(folder, name)
+
+    def looked(self, touched: dict[Folder, None]) -> None:
+        """Take over what the look found: names of files that got other names are looked at by the next process too."""
+        super().looked(touched)
+        shared = {path_of(folder, name) for folder, names in self.shared.items() for name in names}
+        self.mark = replace(self.mark, shared=frozenset(shared))
+
+    def _find_unstored(self, top: Folder) -> None:
+        """Have the objects made that a restore left unknown: of a folder, and so of all above it."""
+        waiting = [top]
+        for folder in waiting:
+            if not folder.address:
+                unseal(folder)
+                self.unstored.add(folder)
+                waiting += folder.children.values()
 
     def _share_known(self, path: str) -> None:
         assert self.top is not None, "it begins with a tree"

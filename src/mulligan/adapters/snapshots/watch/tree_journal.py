@@ -37,7 +37,7 @@ class Unreported(Exception):
 
 
 class TreeJournal:
-    """What happened in one tree since the journal began."""
+    """The names that the kernel reported for one tree since the journal began."""
 
     def __init__(self, tree: WorkingTree) -> None:
         self.tree = tree
@@ -308,4 +308,3 @@ class TreeJournal:
             for name, moment in names.items()
             if moment > since
         )
-

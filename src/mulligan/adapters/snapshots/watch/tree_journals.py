@@ -50,7 +50,7 @@ class TreeJournals:
 
     @property
     def refusal(self) -> str:
-        """Why a tree is not watched for commands; empty where all are."""
+        """The reason why a tree is not watched for commands; empty where all are."""
         with self._lock:
             return "; ".join(sorted({f"{tree.path}: {why}" for tree, (_, why) in self._refused.items()}))
 
