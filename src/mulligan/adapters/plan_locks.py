@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from mulligan import errors
 from mulligan.boundaries import act, guarded, guards
 from mulligan.domain.text.ids import PlanId
-from mulligan.errors import LockImpossible, PlanBusy, PlanTakenOver, SystemFailed
+from mulligan.errors import LockImpossible, SystemFailed
 from mulligan.osfiles.folders import is_named
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class _Guard(Struct, frozen=True, eq=False):
 
     def __call__(self) -> None:
         if not is_named(self.fd, self.file):
-            raise PlanTakenOver(plan_id=self.plan_id)
+            raise errors.PlanTakenOver(plan_id=self.plan_id)
 
 
 _own: dict[str, _Own] = {}  # by lock file: what this process holds
@@ -139,7 +140,7 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
         if holder is None:
             return
         if not self._is_ours_to_end(plan_id, holder):  # in another container its number is someone else's
-            raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
+            raise errors.PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
         with suppress(FileNotFoundError):  # the holder has ended, and its plan is forgotten
             self._note_asked(plan_id)
         if holder.pid == os.getpid():
@@ -150,7 +151,7 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
         deadline = time.monotonic() + _STOP_PATIENCE
         while self.holder(plan_id) is not None:
             if time.monotonic() > deadline:
-                raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
+                raise errors.PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
             time.sleep(_PAUSE)
 
     def was_asked_to_stop(self, plan_id: PlanId) -> bool:
@@ -193,7 +194,7 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
         with _asking:
             own = _own.get(str(self._file(plan_id)))
             if own is None or own.stop is None or own.thread == get_ident():
-                raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
+                raise errors.PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
             own.asked = True
             own.stop.ask(own.thread)
 
@@ -261,9 +262,9 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
     def _file(self, plan_id: PlanId) -> Path:
         return self.folder / f"{plan_id}.lock"
 
-    def _busy(self, plan_id: PlanId, fd: int) -> PlanBusy:
+    def _busy(self, plan_id: PlanId, fd: int) -> errors.PlanBusy:
         holder = _read_holder(fd)
-        return PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
+        return errors.PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
 
 
 @contextmanager

@@ -7,8 +7,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mulligan import errors
 from mulligan.api.project_upkeep import ProjectUpkeep
-from mulligan.errors import NextStep, NothingToRedo, UsageWrong
+from mulligan.errors import NextStep, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.api.local_server.kept_watches import KeptWatches
@@ -356,7 +357,9 @@ class Project(ProjectUpkeep):
         """Bring back what was undone last; a number makes sure that it is that entry. `onto_branch` as in `undo`."""
         latest = self.entry_to_redo(settle=not dry_run)
         if number not in (None, latest):
-            raise NothingToRedo(reason=f"entry {number} is not what was undone last, which is {latest}")
+            raise errors.NothingToRedo(
+                reason=f"entry {number} is not what was undone last, which is {latest}"
+            )
         return self._services.turns.redo(latest, self._observer, dry_run=dry_run, onto_branch=onto_branch)
 
     def entry_to_redo(self, *, settle: bool = False) -> int:

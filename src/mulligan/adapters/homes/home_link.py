@@ -8,10 +8,11 @@ from pathlib import Path
 
 from msgspec import DecodeError, Struct, json
 
+from mulligan import errors
 from mulligan.adapters.homes.folder_identity import FolderIdentity, mounts
 from mulligan.boundaries import act
 from mulligan.domain.resources.placement import PROJECT_HOME
-from mulligan.errors import MulliganError, ProjectForeign, ProjectUnusable
+from mulligan.errors import MulliganError
 from mulligan.osfiles.folders import sync_folder
 
 LINK = "home.json"  # in the small folder
@@ -60,18 +61,18 @@ def read_link(folder: Path) -> HomeLink | None:
         return None
     except OSError as exc:
         check_owner(small_folder(folder))
-        raise ProjectUnusable(path=str(file), reason=exc.strerror or str(exc)) from exc
+        raise errors.ProjectUnusable(path=str(file), reason=exc.strerror or str(exc)) from exc
     try:
         st = os.fstat(descriptor)
         if st.st_uid != os.geteuid():
-            raise ProjectForeign(path=str(small_folder(folder)), owner=st.st_uid)
+            raise errors.ProjectForeign(path=str(small_folder(folder)), owner=st.st_uid)
         data = os.read(descriptor, 1 << 16)
     finally:
         os.close(descriptor)
     try:
         link = json.decode(data, type=HomeLink)
     except DecodeError as exc:
-        raise ProjectUnusable(
+        raise errors.ProjectUnusable(
             path=str(file),
             reason="it does not name a project home",
             hint=f"remove it: `rm {file}`; the home is then found by the folder",
@@ -128,7 +129,7 @@ def check_owner(home: Path) -> None:
     """Refuse what belongs to another user."""
     owner = home.stat().st_uid
     if owner != os.geteuid():
-        raise ProjectForeign(path=str(home), owner=owner)
+        raise errors.ProjectForeign(path=str(home), owner=owner)
 
 
 def _write(folder: Path, name: str, data: bytes, *, durable: bool) -> None:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mulligan import errors
 from mulligan.application.queries.left_work import work_left
 from mulligan.domain.plans.plan import SUITABLE, Phase, Plan, ResumedFrom, State
 from mulligan.domain.plans.step import StepStatus, about
 from mulligan.domain.views.status_view import ExecutionCounts, PlanErrorView, StepView
-from mulligan.errors import Advice, NextStep, NoPlanSuits, SnapshotDamaged, SystemFailed, UsageWrong
+from mulligan.errors import Advice, NextStep, SnapshotDamaged, SystemFailed, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.application.queries.listing import Listing
@@ -353,13 +354,13 @@ def _after_failure(db: Transaction, plan: Plan, resume: Advice) -> Advice:
     return Advice(resume, "; ", work.advice) if work is not None else resume
 
 
-def _none_suits(db: Transaction, act: str) -> NoPlanSuits:
+def _none_suits(db: Transaction, act: str) -> errors.NoPlanSuits:
     """Return the refusal where no plan suits an act; what the newest plan left can be taken, and then be applied."""
     newest = db.plans.resolve("latest")  # refuses where there is no plan at all
     work = work_left(db, newest) if act == "apply" else None
     if work is None:
-        return NoPlanSuits(act=act)
-    return NoPlanSuits(
+        return errors.NoPlanSuits(act=act)
+    return errors.NoPlanSuits(
         act=act, hint=Advice(f"the newest one, {newest.handle}, failed: ", work.advice, ", to be applied")
     )
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from mulligan import errors
 from mulligan.cli.answers.answer import Answer, Format
 from mulligan.cli.invocation import Invocation, option_pair
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.text.plural import counted
-from mulligan.errors import ProjectMadeMeanwhile, UsageWrong
+from mulligan.errors import UsageWrong
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -115,7 +116,7 @@ def _started(function: _Function) -> _Function:
     def start(invocation: Invocation, *words: Any, **options: Any) -> Answer:
         try:
             return function(invocation, *words, **options)
-        except ProjectMadeMeanwhile:  # nothing is recorded yet
+        except errors.ProjectMadeMeanwhile:  # nothing is recorded yet
             invocation.close()
             return function(invocation, *words, **options)
 

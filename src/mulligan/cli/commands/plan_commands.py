@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mulligan import errors
 from mulligan.cli.answers.answer import Answer, Document, Line
 from mulligan.cli.answers.status_answer import executed_answer, status_answer
 from mulligan.cli.command_words import in_commands
@@ -28,14 +29,7 @@ from mulligan.cli.commands.forks import fork_command
 from mulligan.cli.word_pairs import compared_words, names_a_plan, only_waiting, plan_and_checkpoint
 from mulligan.domain.plans.plan import State
 from mulligan.domain.text.plural import counted
-from mulligan.errors import (
-    Advice,
-    CheckpointNotFound,
-    NextStep,
-    PlanNotFound,
-    ProjectNotFound,
-    UsageWrong,
-)  # fmt: skip
+from mulligan.errors import Advice, NextStep, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
@@ -70,7 +64,7 @@ def execute(invocation: Invocation, plan_or_file: str) -> Answer:
         else:
             project = invocation.project()
         status, execution = invocation.trusting(project, lambda: project.run(wanted))
-    except (PlanNotFound, ProjectNotFound) as exc:
+    except (errors.PlanNotFound, errors.ProjectNotFound) as exc:
         near = nearest_file(Path(plan_or_file))
         if near is None:
             raise
@@ -398,7 +392,7 @@ def rollback(
 
     try:
         return invocation.confirmed(act, "Roll back?", dry_run=dry_run, yes=yes)
-    except CheckpointNotFound:
+    except errors.CheckpointNotFound:
         if checkpoint is None and names_a_plan(project, plan):
             hint = Advice(NextStep("checkpoints.list", plan=plan), " shows those of the plan")
             raise UsageWrong(reason="CHECKPOINT is missing", hint=hint) from None
