@@ -153,7 +153,9 @@ def error_classes() -> dict[str, type[MulliganError]]:
 def kinds() -> dict[str, type[MulliganError]]:
     """Every kind of error that can be met: those that are raised, and those that have no finer ones."""
     raised = facts_given()
-    return {cls.kind: cls for cls in error_classes().values() if cls.kind in raised or not cls.__subclasses__()}
+    return {
+        cls.kind: cls for cls in error_classes().values() if cls.kind in raised or not cls.__subclasses__()
+    }
 
 
 def facts_given() -> dict[str, set[str]]:

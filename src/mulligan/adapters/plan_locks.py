@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import signal
 import time
@@ -19,7 +18,7 @@ from msgspec import Struct
 from mulligan import errors
 from mulligan.boundaries import act, guarded, guards
 from mulligan.domain.text.ids import PlanId
-from mulligan.errors import LockImpossible, SystemFailed
+from mulligan.domain.text.json_value import read_json
 from mulligan.osfiles.folders import is_named
 
 if TYPE_CHECKING:
@@ -213,7 +212,7 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
                 os.close(fd)
                 raise
             os.close(fd)
-        raise LockImpossible(path=str(file), reason="other processes kept replacing it")
+        raise errors.LockImpossible(path=str(file), reason="other processes kept replacing it")
 
     def _is_ours_to_end(self, plan_id: PlanId, holder: LockHolder) -> bool:
         """Return whether the process id in the file is that of the lock's holder, as this system sees it.
@@ -236,6 +235,8 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
 
     def _sign(self, plan_id: PlanId, fd: int, *, retired: bool = False) -> None:
         """Record the holder for others, and whether the plan is about to be forgotten."""
+        import json  # here: a look at a plan takes no lock
+
         within = [guard.plan_id for guard in guards() if isinstance(guard, _Guard)]
         signature: dict[str, object] = {
             "pid": os.getpid(),
@@ -249,13 +250,15 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
                 os.ftruncate(fd, 0)
                 os.pwrite(fd, json.dumps(signature).encode(), 0)
         except OSError as exc:
-            raise SystemFailed(path=str(self._file(plan_id)), reason=exc.strerror or str(exc)) from exc
+            raise errors.SystemFailed(path=str(self._file(plan_id)), reason=exc.strerror or str(exc)) from exc
 
     def _note_asked(self, plan_id: PlanId) -> None:
         """Add to what the holder signed that it is asked to stop: a signal does not say why it came."""
         file = self._file(plan_id)
+        import json
+
         with _translated(file):
-            signature = json.loads(file.read_bytes())
+            signature = read_json(file.read_bytes())
             with file.open("r+b", buffering=0) as signed:
                 signed.write(json.dumps({**signature, _ASKED: True}).encode())  # longer than what was there
 
@@ -275,7 +278,7 @@ def _translated(path: Path) -> Generator[None]:
     except FileNotFoundError:
         raise
     except OSError as exc:
-        raise SystemFailed(path=str(path), reason=exc.strerror or str(exc)) from exc
+        raise errors.SystemFailed(path=str(path), reason=exc.strerror or str(exc)) from exc
 
 
 def _lock(fd: int, tries: int, kind: int, file: Path) -> bool:
@@ -287,7 +290,7 @@ def _lock(fd: int, tries: int, kind: int, file: Path) -> bool:
             if attempt + 1 < tries:
                 time.sleep(_PAUSE)
         except OSError as exc:
-            raise LockImpossible(path=str(file), reason=exc.strerror or str(exc)) from exc
+            raise errors.LockImpossible(path=str(file), reason=exc.strerror or str(exc)) from exc
         else:
             return True
     return False
@@ -300,7 +303,7 @@ def _is_retired(file: Path) -> bool:
 
 def _has_word(file: Path, word: str) -> bool:
     try:
-        return word in json.loads(file.read_bytes())
+        return word in read_json(file.read_bytes())
     except (OSError, ValueError):
         return False
 
@@ -312,7 +315,7 @@ def _read_holder(fd: int) -> LockHolder:
     for _ in range(_TRIES):
         text = os.pread(fd, 4096, 0)
         try:
-            word = json.loads(text)
+            word = read_json(text)
         except ValueError:
             time.sleep(_PAUSE)
         else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mulligan import errors
 from mulligan.api.project_upkeep import ProjectUpkeep
-from mulligan.errors import NextStep, UsageWrong
+from mulligan.errors import NextStep
 
 if TYPE_CHECKING:
     from mulligan.api.local_server.kept_watches import KeptWatches
@@ -116,7 +116,9 @@ class Project(ProjectUpkeep):
         services = self._services
         if on is not None:
             if resource is not None or name is not None:
-                raise UsageWrong(reason="the plan that goes on has resource and name", hint="omit them")
+                raise errors.UsageWrong(
+                    reason="the plan that goes on has resource and name", hint="omit them"
+                )
             plan_id = self._plan_id(on)
             execution = services.extensions.extend(
                 plan_id, words, folder=folder, keep=keep, observer=self._observer, streams=streams

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from mulligan import errors
 from mulligan.cli.answers.answer import Answer, Format, Line
-from mulligan.errors import DatabaseUnusable, MulliganError, UsageWrong
+from mulligan.errors import MulliganError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -293,7 +293,7 @@ class Invocation(Struct, kw_only=True, dict=True):
             return exc
         if self.found is None or not problems:
             return None
-        return DatabaseUnusable(
+        return errors.DatabaseUnusable(
             database=str(self.found.database),
             reason="; ".join(problems[:3]),
             hint="keep a copy of the file; `mulligan doctor` lists all that is wrong with it",
@@ -330,7 +330,7 @@ def option_pair(text: str) -> tuple[str, str]:
     """KEY=VALUE from the command line."""
     key, separator, value = text.partition("=")
     if not separator or not key:
-        raise UsageWrong(
+        raise errors.UsageWrong(
             reason=f"-c {text!r}: give a setting as KEY=VALUE",
             hint="`mulligan config list` shows the settings",
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -57,6 +56,8 @@ def compared_words(
 
 def _two_words(project: Project, word: str, other: str) -> UsageWrong:
     """Return the refusal of two words that do not name two groups: plans, or paths without the sign before them."""
+    import shlex
+
     if os.path.lexists(other) and not names_a_plan(project, other):
         alone = f"mulligan diff {shlex.quote(word)} -- {shlex.quote(other)}"
         return UsageWrong(

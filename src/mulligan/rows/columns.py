@@ -5,7 +5,6 @@ A `Layout` says how the fields of a value are kept in the columns of a row.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter, itemgetter
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 from msgspec import Struct
 
 from mulligan.domain.checkpoints.snapshot import Snapshot
-from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.text.json_value import Json, JsonObject, read_json
 
 if TYPE_CHECKING:
     from mulligan.rows.sql_connection import Row, Value
@@ -40,10 +39,14 @@ def time_text(moment: datetime) -> str:
 
 def json_text(value: Json) -> str:
     """Write a document: pure ASCII, so that names that are not UTF-8 pass as escaped surrogates."""
+    import json  # here: a look at what is recorded writes nothing
+
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def _json_as_given(value: Json) -> str:
+    import json
+
     return json.dumps(value, separators=(",", ":"))
 
 
@@ -56,12 +59,12 @@ def _texts_text(texts: Sequence[str]) -> str:
 
 
 def _texts(text: str) -> tuple[str, ...]:
-    return tuple(json.loads(text))
+    return tuple(read_json(text))
 
 
 def json_object(text: str) -> JsonObject:
     """Read a document that is an object."""
-    return cast("JsonObject", json.loads(text))
+    return cast("JsonObject", read_json(text))
 
 
 class Format(NamedTuple):
@@ -81,10 +84,10 @@ PLAIN = Format()
 FLAG = Format(int, bool)
 TIME = Format(time_text, datetime.fromisoformat)
 SNAPSHOT = Format(Snapshot.to_text, Snapshot.from_text)
-OBJECT = Format(_object_text, json.loads, "_json")
+OBJECT = Format(_object_text, read_json, "_json")
 TEXTS = Format(_texts_text, _texts, "_json")
 # What people look at in the order in which it came: the columns of a query.
-AS_GIVEN = Format(_json_as_given, json.loads, "_json")
+AS_GIVEN = Format(_json_as_given, read_json, "_json")
 
 
 def word(kind: Callable[[str], Any]) -> Format:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan import errors
-from mulligan.errors import Advice, NextStep, SettingInvalid
+from mulligan.errors import Advice, NextStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ def database_in(folder: Path, home: Path, settings: Settings) -> Path:
         )
     path = url.removeprefix(SQLITE)
     if not path:
-        raise SettingInvalid(key="core.database.url", reason="names no file", allowed="sqlite:///PATH")
+        raise errors.SettingInvalid(key="core.database.url", reason="names no file", allowed="sqlite:///PATH")
     return folder / path
 
 

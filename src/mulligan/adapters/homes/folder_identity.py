@@ -13,7 +13,7 @@ from msgspec import Struct
 from mulligan.osfiles.folders import birth_time
 
 MOUNTS = Path("/proc/self/mountinfo")
-_ESCAPED = re.compile(r"\\([0-7]{3})")
+_ESCAPED = r"\\([0-7]{3})"
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
@@ -94,4 +94,4 @@ def _identity(folder: Path) -> FolderIdentity:
 
 
 def _unescaped(field: str) -> str:
-    return _ESCAPED.sub(lambda octal: chr(int(octal[1], 8)), field)
+    return re.sub(_ESCAPED, lambda octal: chr(int(octal[1], 8)), field)

@@ -19,7 +19,7 @@ LINK = "home.json"  # in the small folder
 RECORD = "project.json"  # in the home
 IGNORE = ".gitignore"
 STAGING = "asides"  # in the small folder, where the home is on another filesystem
-_SANDBOX = re.compile(r"/sandboxes/[0-9A-Z]{26}/[^/]+$")  # the source of a mount
+_SANDBOX = r"/sandboxes/[0-9A-Z]{26}/[^/]+$"  # the source of a mount
 _IGNORE_ALL = "# The files of mulligan in this folder; nothing here belongs into version control.\n*\n"
 
 
@@ -48,7 +48,7 @@ def small_folder(folder: Path) -> Path:
 
 def is_sandbox(folder: Path) -> bool:
     """Return whether a step of a plan asks that sees a sandbox in the place of this folder, or of one around it."""
-    places = (point for source, point in mounts() if _SANDBOX.search(source))
+    places = (point for source, point in mounts() if re.search(_SANDBOX, source))
     return any(folder.is_relative_to(place) for place in places)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from enum import StrEnum
 from pathlib import Path
 
@@ -82,6 +81,8 @@ def refuse_sandbox(folder: Path) -> None:
 def refuse_symlink(small: Path) -> None:
     """Refuse a home of an earlier version behind a symlink, which would be moved in its place."""
     if small.is_symlink() and any((small / name).exists() for name in _OLD_HOME):
+        import shlex  # here: such a home is seldom met
+
         target = small.resolve()
         raise errors.ProjectUnusable(
             path=str(small),

@@ -17,7 +17,7 @@ from mulligan.application.queries.left_work import work_left
 from mulligan.domain.plans.plan import SUITABLE, Phase, Plan, ResumedFrom, State
 from mulligan.domain.plans.step import StepStatus, about
 from mulligan.domain.views.status_view import ExecutionCounts, PlanErrorView, StepView
-from mulligan.errors import Advice, NextStep, SnapshotDamaged, SystemFailed, UsageWrong
+from mulligan.errors import Advice, NextStep
 
 if TYPE_CHECKING:
     from mulligan.application.queries.listing import Listing
@@ -127,7 +127,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         """Find the newest plan that an act makes sense for; a child plan is never meant."""
         if act not in (*SUITABLE, *_OTHER_ACTS):
             acts = ", ".join(sorted((*SUITABLE, *_OTHER_ACTS)))
-            raise UsageWrong(
+            raise errors.UsageWrong(
                 reason=f"{act!r} is not an act that has a newest plan", hint=f"name one of: {acts}"
             )
         with self.database.reading() as db:
@@ -284,7 +284,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
             try:
                 found = self.trees.difference(sandbox.base.roots[0], snapshot.roots[0])
                 count += _shown_files(found, hidden) if found else 0
-            except (SnapshotDamaged, SystemFailed) as exc:
+            except (errors.SnapshotDamaged, errors.SystemFailed) as exc:
                 hurt.append(
                     Advice(
                         f"changed files of {sandbox.resource} are not counted: {exc.text}; ", exc.next_step

@@ -11,7 +11,6 @@ from mulligan.cli.answers.answer import Answer, Format
 from mulligan.cli.invocation import Invocation, option_pair
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.text.plural import counted
-from mulligan.errors import UsageWrong
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -231,7 +230,7 @@ def diff_view(*, stat: bool, name_only: bool) -> "DiffView":
     from mulligan.cli.answers.diff_answer import DiffView
 
     if stat and name_only:
-        raise UsageWrong(reason="--stat does not go with --name-only", hint="leave one of them out")
+        raise errors.UsageWrong(reason="--stat does not go with --name-only", hint="leave one of them out")
     return DiffView.STAT if stat else DiffView.NAMES if name_only else DiffView.PATCH
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mulligan import errors
 from mulligan.cli.commands.declaration import (
     CommandAfterPlan,
     command,
@@ -14,7 +15,6 @@ from mulligan.cli.commands.declaration import (
     on_any_branch,
     paths_of,
 )
-from mulligan.errors import UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.cli.answers.answer import Answer
@@ -38,10 +38,10 @@ def log(invocation: Invocation, plan: str | None, limit: int | None, everything:
     number that `undo`, `diff` and `restore` accept. What was undone is marked.
     """
     if plan is not None:
-        from mulligan.cli.commands.plan_commands import log_of_plan
+        from mulligan.cli.commands.plans.look_commands import log_of_plan
 
         if everything:
-            raise UsageWrong(
+            raise errors.UsageWrong(
                 reason="--all is for the timeline: a plan is named", hint="leave one of them out"
             )
         return log_of_plan(invocation, plan, limit)

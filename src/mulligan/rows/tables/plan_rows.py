@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from mulligan import errors
 from mulligan.domain.plans.handle import free_handle, handles_for, numbered_handles
 from mulligan.domain.plans.plan import Conflict, Phase, Plan, PlanDefinition, PlanFailure, State
 from mulligan.domain.text.ids import PlanId, as_id_prefix
+from mulligan.domain.text.json_value import read_json
 from mulligan.domain.text.names import nearest_word
 from mulligan.errors import Advice
 from mulligan.rows.columns import ALL, TEXTS, TIME, Format, Layout, is_text, json_text, time_text, word
@@ -28,7 +28,7 @@ def _failure_text(failure: PlanFailure | None) -> str | None:
 
 
 def _failure(text: str | None) -> PlanFailure | None:
-    return convert(json.loads(text), PlanFailure) if text is not None else None
+    return convert(read_json(text), PlanFailure) if text is not None else None
 
 
 def _conflicts_text(conflicts: Sequence[Conflict]) -> str:
@@ -36,7 +36,7 @@ def _conflicts_text(conflicts: Sequence[Conflict]) -> str:
 
 
 def _conflicts(text: str) -> tuple[Conflict, ...]:
-    return tuple(Conflict(**each) for each in json.loads(text))
+    return tuple(Conflict(**each) for each in read_json(text))
 
 
 _PLAN = Layout(

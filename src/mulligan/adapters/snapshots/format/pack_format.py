@@ -18,10 +18,9 @@ from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-import zstandard
 from blake3 import blake3
 
-from mulligan.errors import SnapshotDamaged
+from mulligan import errors
 
 if TYPE_CHECKING:
     from mulligan.ports import PackStorage
@@ -93,13 +92,13 @@ class Pack:
         header = storage.read(name, 0, len(HEADER))
         trailer = storage.read(name, max(0, size - _TRAILER.size), _TRAILER.size)
         if header != HEADER or len(trailer) != _TRAILER.size or trailer[-len(_END) :] != _END:
-            raise SnapshotDamaged(object=name, reason="it is cut off or not a pack")
+            raise errors.SnapshotDamaged(object=name, reason="it is cut off or not a pack")
         offset, count, _, _ = _TRAILER.unpack(trailer)
         if offset + count * (ID_LENGTH + ROW.size) + _TRAILER.size != size:
-            raise SnapshotDamaged(object=name, reason="its length is not what its trailer says")
+            raise errors.SnapshotDamaged(object=name, reason="its length is not what its trailer says")
         index = storage.read(name, offset, size - offset - _TRAILER.size)
         if trailer_of(offset, count, index) != trailer:
-            raise SnapshotDamaged(object=name, reason="its index is not what was written")
+            raise errors.SnapshotDamaged(object=name, reason="its index is not what was written")
         return cls(storage, name, size, index)
 
     @cached_property
@@ -138,7 +137,7 @@ class Pack:
     def _proved(self, object_id: bytes, row: Row, stored: bytes) -> bytes:
         data = stored if row.coding == Coding.RAW else _expand(stored, row.raw)
         if data is None or hash_of(data) != object_id:
-            raise SnapshotDamaged(
+            raise errors.SnapshotDamaged(
                 object=object_id.hex(), reason=f"its bytes in pack {self.name} are not what was stored"
             )
         return data
@@ -146,6 +145,8 @@ class Pack:
 
 def _expand(stored: bytes, raw: int) -> bytes | None:
     """Decompress to the length that is known; None for what cannot be decompressed to it."""
+    import zstandard  # here: the trees of small folders are stored as they are
+
     try:
         claimed = zstandard.frame_content_size(stored)
         # Frames are written without a size: one that names another was changed, and may name terabytes.

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
+from mulligan import errors
 from mulligan.adapters.snapshots.format.pack_format import Kind, Pack, hash_of
-from mulligan.errors import SnapshotDamaged
 
 if TYPE_CHECKING:
     from mulligan.adapters.snapshots.packs.pack_file import PackFile
@@ -84,21 +84,21 @@ class Objects:
                 return pack.read(object_id)
             except FileNotFoundError:
                 self.refresh()  # its objects were moved into another pack, or it is lost: look again
-            except SnapshotDamaged:
+            except errors.SnapshotDamaged:
                 for other in self._others(pack, object_id):
                     if self.is_sound(other, object_id):
                         return other.read(object_id)
                 raise
             except OSError as exc:
                 reason = f"pack {pack.name}: {exc.strerror}"
-                raise SnapshotDamaged(object=object_id.hex(), reason=reason) from exc
-        raise SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
+                raise errors.SnapshotDamaged(object=object_id.hex(), reason=reason) from exc
+        raise errors.SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
 
     def is_sound(self, pack: Pack, object_id: bytes) -> bool:
         """Return whether this pack's copy of an object is intact."""
         try:
             pack.read(object_id)
-        except (SnapshotDamaged, OSError):
+        except (errors.SnapshotDamaged, OSError):
             return False
         return True
 
@@ -130,7 +130,7 @@ class Objects:
             if pack is not None:
                 return pack
             self.refresh()
-        raise SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
+        raise errors.SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
 
     def _place(self, object_id: bytes) -> Pack | None:
         where = self._where
@@ -165,7 +165,7 @@ class Objects:
             pack = Pack.open(self.storage, name)
         except FileNotFoundError:
             return False
-        except SnapshotDamaged as exc:
+        except errors.SnapshotDamaged as exc:
             self._damaged[name] = str(exc.facts["reason"])
         except OSError as exc:
             self._damaged[name] = exc.strerror or str(exc)
