@@ -13,7 +13,15 @@ import pytest
 from mulligan import __main__ as program
 
 NAMES = (
-    *("gettext", "inspect", "ipaddress", "msgspec.inspect", "msgspec.msgpack", "msgspec.toml", "msgspec.yaml"),
+    *(
+        "gettext",
+        "inspect",
+        "ipaddress",
+        "msgspec.inspect",
+        "msgspec.msgpack",
+        "msgspec.toml",
+        "msgspec.yaml",
+    ),
     *("ntpath", "platform", "textwrap", "urllib.parse"),
 )
 

@@ -1,5 +1,7 @@
 """The program: finds the command, runs it, and turns every error into an answer and an exit code."""
 
+from __future__ import annotations
+
 import importlib
 import os
 import signal
@@ -37,7 +39,8 @@ _COMMANDS = {
         ("completion", "doctor", "gc", "help", "init", "projects", "serve"),
         "mulligan.cli.commands.project_commands",
     ),
-    **dict.fromkeys(("bisect", "log", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
+    "log": "mulligan.cli.commands.plans.log_command",
+    **dict.fromkeys(("bisect", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
     "hook": "mulligan.cli.agents.hook_command",
     **dict.fromkeys(("forget", "restore"), "mulligan.cli.commands.path_commands"),
     **dict.fromkeys(_WRAPPERS, "mulligan.cli.commands.run_command"),
@@ -88,6 +91,7 @@ def _show_version(context: click.Context, _option: click.Parameter, wanted: bool
     raise _Shown(Answer(data={"version": VERSION}, blocks=[Line(f"mulligan, version {VERSION}")]))
 
 
+@everywhere
 @click.group(
     cls=_Program,
     name="mulligan",
@@ -98,7 +102,6 @@ def _show_version(context: click.Context, _option: click.Parameter, wanted: bool
         (0, 1, 2, 3, 4, 130),
     ),
 )
-@everywhere
 @click.option(
     "--version",
     is_flag=True,

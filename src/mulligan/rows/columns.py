@@ -3,8 +3,6 @@
 A `Layout` says how the fields of a value are kept in the columns of a row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter, itemgetter
@@ -70,12 +68,12 @@ def json_object(text: str) -> JsonObject:
 class Format(NamedTuple):
     """The way in which a field is kept in a column."""
 
-    write: Callable[[Any], Value] | None = None  # None: as it is
+    write: Callable[[Any], Any] | None = None  # None: as it is
     read: Callable[[Any], Any] | None = None  # None: as it is
     suffix: str = ""  # of the column's name, which is otherwise that of the field
     column: str = ""  # the column's name where it is another
 
-    def called(self, column: str) -> Format:
+    def called(self, column: str) -> "Format":
         """Return the same for a column that is not named after its field."""
         return self._replace(column=column)
 
@@ -102,7 +100,7 @@ class Layout(Generic[_T]):
     """
 
     def __init__(
-        self, type: type[_T], /, *, apart: Sequence[str] = (), **formats: Format | Layout[Any]
+        self, type: type[_T], /, *, apart: Sequence[str] = (), **formats: "Format | Layout[Any]"
     ) -> None:
         self._type = type
         self._inner = {name: each for name, each in formats.items() if isinstance(each, Layout)}
@@ -119,7 +117,7 @@ class Layout(Generic[_T]):
             (self._names[name], each.write) for name, each in self._formats.items() if each.write
         ]
 
-    def columns(self, value: _T) -> dict[str, Value]:
+    def columns(self, value: _T) -> "dict[str, Value]":
         """Return the columns of a value by name."""
         columns = dict(zip(self._names.values(), self._fields(value), strict=True))
         for column, write in self._writers:
@@ -128,12 +126,12 @@ class Layout(Generic[_T]):
             columns |= layout.columns(getattr(value, field))
         return columns
 
-    def some(self, value: _T, fields: Iterable[str]) -> dict[str, Value]:
+    def some(self, value: _T, fields: Iterable[str]) -> "dict[str, Value]":
         """Return the columns of some fields."""
         written = ((field, getattr(value, field), self._formats[field].write) for field in fields)
         return {self._names[field]: write(plain) if write else plain for field, plain, write in written}
 
-    def value(self, row: Row, **apart: object) -> _T:
+    def value(self, row: "Row", **apart: object) -> _T:
         """Return the value of a row."""
         found: dict[str, Any] = dict(zip(self._names, self._columns(row), strict=True), **apart)
         for field, read in self._readers:

@@ -1,7 +1,5 @@
 """The tie between a project folder and its home: a file in each, with the identity of the folder."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The commands on what was done in a folder: `log`, `undo`, `redo`, and `bisect`, which finds what broke it."""
+"""The commands that take back what was done in a folder, `undo` and `redo`, and `bisect`, which finds what broke it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mulligan import errors
 from mulligan.cli.commands.declaration import (
     CommandAfterPlan,
     command,
-    newest,
     on_any_branch,
     paths_of,
 )
@@ -21,34 +19,6 @@ if TYPE_CHECKING:
     from mulligan.cli.invocation import Invocation
 
 group = click.Group("mulligan")
-
-_SHORT = 20  # entries
-
-
-@command(group, "log", example="mulligan log")
-@click.argument("plan", required=False, metavar="[PLAN]")
-@newest
-@click.option(
-    "--all", "everything", is_flag=True, help="Show all entries of the timeline, not the newest 20."
-)
-def log(invocation: Invocation, plan: str | None, limit: int | None, everything: bool) -> Answer:
-    """Show what was done in this folder, newest first: its timeline. With PLAN: what happened to that plan.
-
-    The timeline has an entry for each run, step, apply, unapply and restore of paths, over all plans, with a
-    number that `undo`, `diff` and `restore` accept. What was undone is marked.
-    """
-    if plan is not None:
-        from mulligan.cli.commands.plans.look_commands import log_of_plan
-
-        if everything:
-            raise errors.UsageWrong(
-                reason="--all is for the timeline: a plan is named", hint="leave one of them out"
-            )
-        return log_of_plan(invocation, plan, limit)
-    from mulligan.cli.answers.entry_answer import timeline_answer
-
-    shown = None if everything else limit or _SHORT
-    return timeline_answer(invocation.project().timeline(limit=shown), invocation.when)
 
 
 @command(group, "undo", example="mulligan undo --yes", codes=(0, 1, 2, 3, 4, 130))

@@ -9,8 +9,6 @@ Every byte is covered: records by the ids (BLAKE3 of the raw bytes), all else by
 name until it is written and durable, so one that can be seen is complete.
 """
 
-from __future__ import annotations
-
 import struct
 from bisect import bisect_left
 from enum import IntEnum
@@ -76,7 +74,7 @@ def trailer_of(offset: int, count: int, index: bytes) -> bytes:
 class Pack:
     """A finished pack in its storage, the index in memory."""
 
-    def __init__(self, storage: PackStorage, name: str, size: int, index: bytes) -> None:
+    def __init__(self, storage: "PackStorage", name: str, size: int, index: bytes) -> None:
         """`index` is the pack's own, as it was written or checked."""
         self._storage = storage
         self.name = name
@@ -86,7 +84,7 @@ class Pack:
         self._rows = index[ID_LENGTH * count :]
 
     @classmethod
-    def open(cls, storage: PackStorage, name: str) -> Pack:
+    def open(cls, storage: "PackStorage", name: str) -> "Pack":
         """Read and check the index; SnapshotDamaged where it is not what was written."""
         size = storage.size(name)
         header = storage.read(name, 0, len(HEADER))
@@ -112,7 +110,7 @@ class Pack:
     def row(self, object_id: bytes) -> Row:
         return Row(*ROW.unpack_from(self._rows, self._position(object_id) * ROW.size))
 
-    def places(self) -> dict[bytes, Pack]:
+    def places(self) -> "dict[bytes, Pack]":
         """Every id of the pack, with the pack."""
         return dict(zip(self.ids, repeat(self)))
 

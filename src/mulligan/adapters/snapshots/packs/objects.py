@@ -3,10 +3,10 @@
 import os
 from collections.abc import Iterable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from mulligan import errors
-from mulligan.adapters.snapshots.format.pack_format import Kind, Pack, hash_of
+from mulligan.adapters.snapshots.format.pack_format import Pack
 
 if TYPE_CHECKING:
     from mulligan.adapters.snapshots.packs.pack_file import PackFile
@@ -15,21 +15,6 @@ if TYPE_CHECKING:
 _FEW_SEARCHES = 512  # searching packs takes microseconds, a table of all their objects a tenth of a second
 # At a folder that another process is changing: a listing made meanwhile may miss an object that moves.
 _LOOKS = 5
-
-
-class Sink(Protocol):
-    """A sink for objects that returns their ids."""
-
-    def add(self, kind: Kind, data: bytes) -> bytes:
-        """Take one object; return its id."""
-        ...
-
-
-class HashingSink:
-    """A sink that keeps nothing: for looking without storing."""
-
-    def add(self, kind: Kind, data: bytes) -> bytes:
-        return hash_of(data)
 
 
 class Objects:

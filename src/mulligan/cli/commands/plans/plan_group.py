@@ -8,6 +8,7 @@ from mulligan.cli.commands.declaration import everywhere
 _HERE = "mulligan.cli.commands.plans"
 
 
+@everywhere
 @click.group(
     cls=DividedGroup,
     name="plan",
@@ -22,6 +23,5 @@ _HERE = "mulligan.cli.commands.plans"
         "fork": "mulligan.cli.commands.forks.fork_command",
     },
 )
-@everywhere
 def group() -> None:
     """Create, run, look at, compare, roll back, correct and apply plans."""
