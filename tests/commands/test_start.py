@@ -129,6 +129,10 @@ def test_looks_load_nothing_that_they_do_not_use(tmp_path: Path) -> None:
     for words, needless in (
         (["plan", "status", "--format", "json"], NEEDLESS_FOR_STATUS),
         (["status"], NEEDLESS_FOR_STATUS),
+        (
+            ["log"],
+            set(NEEDLESS_FOR_STATUS) - {"mulligan.domain.history.lines", "mulligan.ports.pack_storage"},
+        ),
         (["plan", "list"], (*NEEDLESS_FOR_STATUS, *NEEDLESS_FOR_LISTS)),
         (["--version"], (*NEEDLESS_FOR_STATUS, *NEEDLESS_FOR_LISTS, *NEEDLESS_FOR_VERSION)),
     ):

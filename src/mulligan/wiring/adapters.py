@@ -208,6 +208,10 @@ class Adapters:
 
         return home_census(self.around, self.place)
 
+    def find_trees(self) -> PackedTrees:
+        """Return the stored trees; who seldom needs them asks here."""
+        return self.trees
+
     @cached_property
     def trees(self) -> PackedTrees:
         """Stored trees, to be read only."""

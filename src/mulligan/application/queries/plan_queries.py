@@ -5,7 +5,7 @@ The fields are named as in the JSON output.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -121,7 +121,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
 
     database: Database
     locks: Locks
-    trees: StoredTrees
+    find_trees: Callable[[], StoredTrees]  # few looks are at files
 
     def newest_for(self, act: str) -> PlanId:
         """Find the newest plan that an act makes sense for; a child plan is never meant."""
@@ -282,7 +282,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         for sandbox in sandboxes:
             snapshot = current.checkpoint_of(sandbox.resource).snapshot
             try:
-                found = self.trees.difference(sandbox.base.roots[0], snapshot.roots[0])
+                found = self.find_trees().difference(sandbox.base.roots[0], snapshot.roots[0])
                 count += _shown_files(found, hidden) if found else 0
             except (errors.SnapshotDamaged, errors.SystemFailed) as exc:
                 hurt.append(

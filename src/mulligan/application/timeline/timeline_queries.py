@@ -3,8 +3,11 @@
 The fields are named as in the JSON output.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -24,9 +27,11 @@ from mulligan.domain.resources.resource import is_in_place
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 from mulligan.domain.trees.tree_difference import without_hidden
 from mulligan.errors import MulliganError
-from mulligan.ports import StoredTrees
-from mulligan.rows.database import Database
-from mulligan.rows.transaction import Transaction
+
+if TYPE_CHECKING:
+    from mulligan.ports import StoredTrees
+    from mulligan.rows.database import Database
+    from mulligan.rows.transaction import Transaction
 
 
 class EntryPoint(Struct, frozen=True, kw_only=True):
