@@ -125,7 +125,7 @@ def test_what_several_calls_may_have_changed_is_refused_by_name_unless_all_are_a
     assert (refused["exit_code"], refused["error"]["kind"]) == (4, "undo_shared")
     assert refused["error"]["shared"] == [{"path": "both", "calls": ["1.1", "1.2"]}]
     assert seen(plain) == there
-    assert "--only 1.1 --only 1.2" in refused["error"]["next_step"]
+    assert "--only 1.1 --only 1.2" in refused["error"]["hint"]
     only(plain, "1.1", "1.2")
     assert seen(plain) == before
 

@@ -110,9 +110,8 @@ def command_line(step: NextStep) -> str:
     options: list[str] = []
     for name, value in facts.items():
         option, placeholder = OPTIONS[name]
-        for each in (
-            value if isinstance(value, tuple) else (value,)
-        ):  # an option of several is given several times
+        several = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+        for each in several:  # given once each
             options += [option, *(_value(each, placeholder) if placeholder else ())]
     at = words.index("--") if "--" in words else len(words)  # what follows is the command's
     return " ".join((*words[:at], *options, *words[at:]))

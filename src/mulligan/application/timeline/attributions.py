@@ -76,7 +76,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     words: tuple[str, ...]  # as people typed them, each once
     plan: Plan  # of the newest of them
     calls: tuple[NamedCall, ...]
-    entries: tuple[TimelineEntry, ...]  # of which all calls are asked for
+    entries: tuple[TimelineEntry, ...]  # those that are asked for as a whole
 
     @property
     def keys(self) -> frozenset[str]:
@@ -362,7 +362,7 @@ def _with_subagents(db: Transaction, named: NamedCall, calls: Sequence[NamedCall
         and each.call.started_at >= named.call.started_at
         and (end is None or each.call.started_at.timestamp() <= end)
     ]
-    agents = {each.call.detail["subagent"] for each in inside_it}
+    agents = {str(each.call.detail["subagent"]) for each in inside_it}
     own = named.call.detail.get("agent")
     if own is not None:
         inside_it = [each for each in inside_it if each.call.detail["subagent"] == own]

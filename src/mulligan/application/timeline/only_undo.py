@@ -22,6 +22,7 @@ from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.ids import GroupId
+from mulligan.domain.text.json_value import JsonObject
 from mulligan.errors import NothingToUndo, UsageWrong
 from mulligan.ports import Clock, Observer, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
@@ -52,7 +53,7 @@ class OnlyUndoService(Struct, kw_only=True, frozen=True, eq=False):
             with self.claims.look(plan_id, observer) as run, self.store.hold():
                 present = {s.resource: self.kinds.of(s).capture(s, observer).snapshot for s in run.sandboxes}
                 turn = self._turn(run, asked, present, keep_commits=keep_commits)
-                return self._undone(run, asked, self.real_undos.preview(turn, observer), None)
+                return self._undone(run, asked, self.real_undos.preview_in(run, turn), None)
         with self.claims.open(plan_id, observer) as run:
             self._settle_here(run)
             with self.store.hold():
@@ -82,7 +83,7 @@ class OnlyUndoService(Struct, kw_only=True, frozen=True, eq=False):
             group = commit.db.checkpoints.get(group_id)
             commit.db.agents.add(own_moment(group, CheckpointType.FOUND))
 
-        metadata = {"event": "undo"}  # the moment is written here
+        metadata: JsonObject = {"event": "undo"}  # the moment is written here
         reason = reason_for(CheckpointType.FOUND, metadata, between_steps=False)
         self.checkpoints.keep_present(run, reason, write)
 

@@ -135,28 +135,30 @@ class RealUndoService(Struct, kw_only=True, frozen=True, eq=False):
     def preview(self, turn: Turnaround, observer: Observer) -> Result:
         """Return what it would do, without changing a resource or a row."""
         with self.claims.look(turn.entry.plan_id, observer) as claimed:
-            run = self._over(claimed, turn)
-            with self.database.reading() as db:
-                changes = db.real_changes.list(run.plan.plan_id)
-                cut_off = {c.real.resource: c for c in changes if c.act is IntentKind.UNDO}
-            if cut_off:
-                run.inform("an interrupted undo would be put back first")
-            self.manager.require(run.sandboxes)
-            with self.store.hold():
-                present = {
-                    sandbox.resource: self.real_changes.way_back(run, cut_off[sandbox.resource])
-                    if sandbox.resource in cut_off
-                    else self.kinds.of(sandbox).capture(sandbox, run.observer).snapshot
-                    for sandbox in run.sandboxes
-                }
-                merges = [
-                    self._merge(s, present[s.resource], turn, (), run.plan.hidden) for s in run.sandboxes
-                ]
-                if not cut_off and (busy := self._busy(run, turn, merges, ())):
-                    merges = self._merged(run, turn, busy)
-            _refuse_conflicts(run, turn, merges)
-            undoing = self._undoing(run, turn)
-            return self._result(run, turn, merges, undoing, None, ())
+            return self.preview_in(claimed, turn)
+
+    def preview_in(self, claimed: Run, turn: Turnaround) -> Result:
+        """Return what it would do to a plan that is looked at."""
+        run = self._over(claimed, turn)
+        with self.database.reading() as db:
+            changes = db.real_changes.list(run.plan.plan_id)
+            cut_off = {c.real.resource: c for c in changes if c.act is IntentKind.UNDO}
+        if cut_off:
+            run.inform("an interrupted undo would be put back first")
+        self.manager.require(run.sandboxes)
+        with self.store.hold():
+            present = {
+                sandbox.resource: self.real_changes.way_back(run, cut_off[sandbox.resource])
+                if sandbox.resource in cut_off
+                else self.kinds.of(sandbox).capture(sandbox, run.observer).snapshot
+                for sandbox in run.sandboxes
+            }
+            merges = [self._merge(s, present[s.resource], turn, (), run.plan.hidden) for s in run.sandboxes]
+            if not cut_off and (busy := self._busy(run, turn, merges, ())):
+                merges = self._merged(run, turn, busy)
+        _refuse_conflicts(run, turn, merges)
+        undoing = self._undoing(run, turn)
+        return self._result(run, turn, merges, undoing, None, ())
 
     def carry_out(self, run: Run, turn: Turnaround) -> Result:
         """Do it to a plan that is claimed: all resources or none."""

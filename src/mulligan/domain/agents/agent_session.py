@@ -31,7 +31,7 @@ OWN_GROUP = "group:"  # before the trigger of a group, as the kind of a moment t
 class AgentMoment(Struct, frozen=True, kw_only=True):
     """An event that a hook reported, with the group that holds the files of that moment.
 
-    Groups that mulligan takes of real resources by itself are moments too: `group:post_undo`.
+    Groups that mulligan takes of real resources on its own are moments too: `group:post_undo`.
     """
 
     number: int  # over all agents, from 1

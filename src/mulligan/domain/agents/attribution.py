@@ -25,7 +25,7 @@ class Actor(Struct, frozen=True, kw_only=True):
 
 
 class Span(Struct, frozen=True, kw_only=True):
-    """What lies between two moments, with the calls that were open."""
+    """The time between two moments, with the calls that were open."""
 
     first: int
     last: int | None  # None: now
@@ -37,7 +37,7 @@ class Span(Struct, frozen=True, kw_only=True):
 
 
 class Owner(StrEnum):
-    """Whose work a change is, seen from the calls that were asked for."""
+    """The author of a change, seen from the calls that were asked for."""
 
     ASKED = "asked"
     OTHERS = "others"
@@ -50,7 +50,7 @@ def spans_of(
     """Return the spans in which calls that were asked for were open, oldest first; neighbours are joined.
 
     `bounds` are the numbers of moments at which the files are known, oldest first, and `own` those at which an undo
-    began and ended: what lies between these is no call's.
+    began and ended: what lies between these belongs to none of the calls.
     """
     actors, found = tuple(actors), list[Span]()
     for first, last in zip(bounds, (*bounds[1:], None), strict=True):
