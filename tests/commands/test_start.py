@@ -82,11 +82,12 @@ NEEDLESS_FOR_LISTS = (
 # What the version has no use for beside that: no project is opened.
 NEEDLESS_FOR_VERSION = (
     "sqlite3",
-    "mulligan.adapters",
-    "mulligan.api.entrance",
-    "mulligan.config",
+    "mulligan.adapters.db",
+    "mulligan.api.project",
+    "mulligan.application",
+    "mulligan.cli.commands.plans.plan_group",
     "mulligan.rows",
-    "mulligan.wiring",
+    "mulligan.wiring.services",
 )
 # What libraries name, and use in few commands; `mulligan.__main__` has what stands in for them.
 NEEDLESS_FOR_LIBRARIES = (

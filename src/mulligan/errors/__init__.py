@@ -39,7 +39,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "mulligan.errors.root": "Conflicted Failed Interrupted Misused MulliganError NotFound Refused",
         "mulligan.errors.conflicts": (
             "ApplyConflicted ChildConstrained ConflictsUnresolved QuestionOpen SubplanConflicts "
-            "UndoConflicted"
+            "UndoConflicted UndoShared"
         ),
         "mulligan.errors.failures": (
             "ArchiveDamaged BisectionStopped BisectionUndecided CheckpointFailed DatabaseBusy "
@@ -62,7 +62,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "ToolsUnsafe ToolsUntrusted TreeChanged"
         ),
         "mulligan.errors.refused_plans": (
-            "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CheckpointForeign "
+            "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CallNotFound CheckpointForeign "
             "CheckpointNeeded CheckpointNotATarget CheckpointNotFound CheckpointsUnlike ConfirmationMissing "
             "ConflictUnknown CorrectionNotFound DecisionNotFound DecisionOutOfReach DecisionSuperseded "
             "Declined EntryNotFound MarkersLeft NewerWork NoPlanSuits NoPlansYet NoStepUnderWay NotASession "

@@ -19,7 +19,7 @@ _SHORT = 20  # entries
 
 
 @command(group, "log", example="mulligan log")
-@click.argument("plan", required=False, metavar="[PLAN]")
+@click.argument("plan", required=False, metavar="[PLAN|NUMBER]")
 @newest
 @click.option(
     "--all", "everything", is_flag=True, help="Show all entries of the timeline, not the newest 20."
@@ -27,12 +27,20 @@ _SHORT = 20  # entries
 def log(invocation: Invocation, plan: str | None, limit: int | None, everything: bool) -> Answer:
     """Show what was done in this folder, newest first: its timeline. With PLAN: what happened to that plan.
 
+    With the NUMBER of a prompt: the calls of the agent that answered it, with the names that `undo --only` accepts.
+
     The timeline has an entry for each run, step, apply, unapply and restore of paths, over all plans, with a
     number that `undo`, `diff` and `restore` accept. What was undone is marked.
     """
     if plan is not None:
         from mulligan.cli.commands.plans.look_commands import log_of_plan  # here: it has commands of its own
 
+        number = invocation.project().entry_number(plan)
+        if number is not None and not (everything or limit):
+            from mulligan.cli.answers.entry_answer import calls_answer
+
+            project = invocation.project()
+            return calls_answer(project.entry(number), project.calls(number), invocation.when)
         if everything:
             raise errors.UsageWrong(
                 reason="--all is for the timeline: a plan is named", hint="leave one of them out"
