@@ -155,7 +155,7 @@ def flask(session: nox.Session) -> None:
 
 @nox.session
 def agents(session: nox.Session) -> None:
-    """Six coding agents from npm, 2 GB, with a scripted model; half an hour, not by default. `-- -k codex` runs some."""
+    """Six real coding agents from npm, 2 GB, with a scripted model: half an hour. `-- -k codex` runs one of them."""
     needed = {"npm": "npm", "tmux": "tmux"}
     missing = [package for program, package in needed.items() if shutil.which(program) is None]
     if missing and (os.geteuid() != 0 or shutil.which("apt-get") is None):

@@ -37,9 +37,7 @@ def _shell(command: str) -> Callable[[AgentProgram, Path], list[Call]]:
 
 
 def _remove_all(agent: AgentProgram, folder: Path) -> list[Call]:
-    script = (
-        folder / "ignored" / "clear.sh"
-    )  # Claude Code runs it, and refuses `rm -rf *` without a person's word
+    script = folder / "ignored" / "clear.sh"  # agents run it, and refuse some forms of `rm -rf`
     return [agent.shell(f"echo 'rm -rf *' > {script}"), agent.shell(f"sh {script}")]
 
 
@@ -63,7 +61,7 @@ DAMAGES: Mapping[str, tuple[Callable[[AgentProgram, Path], Sequence[Call]], Call
         lambda folder: (folder / ".git" / "refs" / "heads" / "other").exists(),
     ),
     "Hide what is not committed": (
-        _shell("rm -rf .env ignored empty; mv private sub; chmod 600 run.sh; ln -sfn nowhere link"),
+        _shell("rm -r .env ignored empty; mv private sub; chmod 600 run.sh; ln -sfn nowhere link"),
         lambda folder: not (folder / "empty").exists(),
     ),
 }
