@@ -149,12 +149,20 @@ def _linked(folder: Path, link: HomeLink, index: HomeIndex) -> ProjectPlace:
             raise _strange(folder, home)
     except OSError:
         return _homeless(folder, link, index)
+    if not index.holds(home) and not _is_writer(folder, link):
+        raise _unknown(folder, home)
     record = read_record(home)
     if here and (record is None or record.folder == str(folder)):
         return ProjectPlace(folder=folder, home=home, standing=Standing.SETTLED)
     if record is None:
         raise _missing(folder, home, f"{home / RECORD} is missing or damaged")
     return ProjectPlace(folder=folder, home=home, standing=standing_of(folder, home, record))
+
+
+def _is_writer(folder: Path, link: HomeLink) -> bool:
+    """Return whether the link was written in this very folder: one that came with a repository does not know it."""
+    here = identity_of(folder)
+    return link.folder == str(folder) and here is not None and link.identity.matches(here)
 
 
 def standing_of(folder: Path, home: Path, record: HomeRecord) -> Standing:
@@ -204,6 +212,21 @@ def _strange(folder: Path, home: Path) -> ProjectUnusable:
         path=str(home),
         reason=f"{file} names it, and it is not outside of the project folder",
         hint=Advice("begin without it: ", NextStep("init", path=str(folder), fresh=True)),
+    )
+
+
+def _unknown(folder: Path, home: Path) -> ProjectUncertain:
+    """Return the refusal of a home that mulligan did not make for this user, which may have come with a checkout."""
+    return ProjectUncertain(
+        path=str(folder),
+        reason=f"{small_folder(folder) / LINK} was not written in this folder, "
+        f"and the project home that it names, {home}, is not among yours",
+        hint=Advice(
+            "if it is yours, continue with its plans: ",
+            NextStep("init", path=str(folder), home=str(home)),
+            "; begin without them: ",
+            NextStep("init", path=str(folder), fresh=True),
+        ),
     )
 
 

@@ -333,6 +333,7 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
             "entry": session.entry,
             "subagent": event.subagent,
             "paths": list[Json](event.paths),
+            "folder": event.folder if event.paths else None,
         }
         return ToolCall(
             call_id=CallId(self.service.ids.new()),

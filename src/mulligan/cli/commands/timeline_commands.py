@@ -26,7 +26,7 @@ _SHORT = 20  # entries
 
 
 @command(group, "log", example="mulligan log")
-@click.argument("plan", required=False, metavar="[PLAN]")
+@click.argument("plan", required=False, metavar="[PLAN|NUMBER]")
 @newest
 @click.option(
     "--all", "everything", is_flag=True, help="Show all entries of the timeline, not the newest 20."
@@ -34,12 +34,20 @@ _SHORT = 20  # entries
 def log(invocation: Invocation, plan: str | None, limit: int | None, everything: bool) -> Answer:
     """Show what was done in this folder, newest first: its timeline. With PLAN: what happened to that plan.
 
+    With the NUMBER of a prompt: the calls of the agent that answered it, with the names that `undo --only` accepts.
+
     The timeline has an entry for each run, step, apply, unapply and restore of paths, over all plans, with a
     number that `undo`, `diff` and `restore` accept. What was undone is marked.
     """
     if plan is not None:
         from mulligan.cli.commands.plan_commands import log_of_plan
 
+        number = invocation.project().entry_number(plan)
+        if number is not None and not (everything or limit):
+            from mulligan.cli.answers.entry_answer import calls_answer
+
+            project = invocation.project()
+            return calls_answer(project.entry(number), project.calls(number), invocation.when)
         if everything:
             raise UsageWrong(
                 reason="--all is for the timeline: a plan is named", hint="leave one of them out"
@@ -61,6 +69,12 @@ def log(invocation: Invocation, plan: str | None, limit: int | None, everything:
     is_flag=True,
     help="Of what was done in place, change files only: branch and index stay.",
 )
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="SESSION|PROMPT|CALL",
+    help="Take back what that session, prompt (3) or call (3.2) of an agent did; may be given several times.",
+)
 def undo(
     invocation: Invocation,
     what: str | None,
@@ -68,18 +82,30 @@ def undo(
     dry_run: bool,
     onto_branch: bool,
     keep_commits: bool,
+    only: tuple[str, ...],
 ) -> Answer:
     """Take back what was done last in this folder and still counts; again: the thing before it.
 
     Runs, steps, prompts of agents, applies, unapplies and restores of paths count, over all plans. PLAN stays within
     that plan, and NUMBER is one entry of `mulligan log`. Only what the entry changed is taken back: paths that others
     changed since stay, files that both changed are merged by lines, and a conflict changes nothing. What was there is
-    kept, and `mulligan redo` brings it back. An apply to a checkout that is on another branch now is a question of its
-    own, which --yes does not answer.
+    kept, and `mulligan redo` brings it back. With --only, what others did at the same time stays too; where several
+    calls may have changed a file, it is refused. An apply to a checkout that is on another branch now is a question of
+    its own, which --yes does not answer.
     """
     from mulligan.cli.answers.entry_answer import undone_answer
 
     project = invocation.project()
+    if only:
+        if what is not None or onto_branch:
+            raise UsageWrong(reason="--only names what to undo", hint="leave the others out")
+        return invocation.confirmed_here(
+            lambda dry, _: undone_answer(project.undo(only=only, dry_run=dry, keep_commits=keep_commits)),
+            "Undo",
+            dry_run=dry_run,
+            yes=yes,
+            onto_branch=False,
+        )
     # What was shown is what is done, whatever happens meanwhile.
     number = project.entry_to_undo(what, settle=not dry_run and (yes or invocation.can_ask))
 
