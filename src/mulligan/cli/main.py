@@ -180,7 +180,7 @@ def _interrupt(_signal: int, _frame: object) -> None:
 
 def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
     """Return the cause of an unexpected error: the system, an impossible file name, invalid rows, or a bug."""
-    from mulligan.api.foreign_errors import our_error  # here: seldom needed
+    from mulligan.api.operations.foreign_errors import our_error  # here: seldom needed
 
     error = our_error(exc)
     if not isinstance(error, InternalError):

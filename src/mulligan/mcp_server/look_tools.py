@@ -28,7 +28,8 @@ def list_checkpoints(work: ToolWork, wish: ListCheckpoints) -> CheckpointList:
     project = work.project()
     entries = project.timeline(limit=wish.limit)
     named = wish.plan or ("latest" if entries or project.plans(limit=1) else None)
-    found = project.checkpoints.list(named, limit=wish.limit) if named is not None else None
+    listed = project.checkpoints.list
+    found = listed(named, superseded=wish.superseded, limit=wish.limit) if named is not None else None
     return work.result(
         CheckpointList,
         {

@@ -12,7 +12,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from mulligan.errors import Interrupted
-from mulligan.mcp_server.tool_calls import ToolCalls
+from mulligan.mcp_server.protocol_calls import ToolCalls
 from mulligan.mcp_server.tool_table import INSTRUCTIONS
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ class ListCheckpoints(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The arguments of `list_checkpoints`."""
 
     plan: Annotated[_Word, Meta(description="Of this plan; else of the newest.")] | UnsetType = UNSET
+    superseded: Annotated[bool, Meta(description="Those too that were left behind by going back.")] = False
     limit: Annotated[int, Meta(ge=1, le=200, description="At most so many, the newest.")] = 20
 
 

@@ -1,4 +1,4 @@
-"""The tools: what clients are told of each, and the functions that do their work."""
+"""The tools: how clients see each, and the functions that do their work."""
 
 from __future__ import annotations
 

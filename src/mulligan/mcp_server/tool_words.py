@@ -19,7 +19,7 @@ _TOOLS: dict[str, tuple[str, dict[str, str]]] = {
         {"plan": "plan", "commit": "commit", "message": "message", "onto_branch": "onto_branch"},
     ),
     "checkpoints.diff": ("show_changes", {"old": "from_checkpoint", "new": "to_checkpoint"}),
-    "checkpoints.list": ("list_checkpoints", {"plan": "plan"}),
+    "checkpoints.list": ("list_checkpoints", {"plan": "plan", "superseded": "superseded"}),
     "diff": ("show_changes", {"plan": "plan", "old": "from_checkpoint", "new": "to_checkpoint"}),
     "restore_paths": ("restore_files", {"checkpoint": "checkpoint", "paths": "paths", "delete": "delete"}),
     "rollback": ("rewind", {"plan": "plan", "checkpoint": "checkpoint"}),

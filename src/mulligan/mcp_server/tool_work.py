@@ -32,6 +32,7 @@ class Client(Struct, frozen=True, kw_only=True):
     around: Surroundings
     project: str | None  # that the user named when the server was started
     words: ToolWords
+    complain: Callable[[str], object]  # for those who look after the server: the traceback of a bug
 
     def within(self, folder: Path) -> Client:
         """Return the client in another folder."""

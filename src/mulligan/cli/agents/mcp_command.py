@@ -24,7 +24,7 @@ def mcp(invocation: Invocation) -> Answer:
     Agents start this command; `mulligan agent install` writes it into their configuration. The tools work in the
     project of the folder that the agent names, else of the current one. It needs the extra mulligan[mcp].
     """
-    from mulligan.api.extras import require_extra
+    from mulligan.api.operations.extras import require_extra
 
     require_extra("mcp", "`mulligan mcp`")
     if invocation.format_option is not None:
@@ -40,6 +40,11 @@ def mcp(invocation: Invocation) -> Answer:
     if sys.stdin.isatty():
         sys.stderr.write("agents start this command, and speak to it over stdin; Ctrl-D ends it\n")
         sys.stderr.flush()
-    words = ToolWords(command_line)
-    serve(Client(around=invocation.around, project=invocation.project_option, words=words), VERSION)
+    client = Client(
+        around=invocation.around,
+        project=invocation.project_option,
+        words=ToolWords(command_line),
+        complain=sys.stderr.write,
+    )
+    serve(client, VERSION)
     return Answer(data=None, blocks=[], aside=True)

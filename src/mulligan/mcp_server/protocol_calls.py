@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from msgspec import Struct, ValidationError, convert, json, to_builtins
 from pydantic import ValidationError as AnswerInvalid
 
 from mulligan.api.document import encode, harmless_lines
-from mulligan.api.foreign_errors import our_error
+from mulligan.api.operations.foreign_errors import our_error
 from mulligan.errors import (
     Advice,
     ConfirmationMissing,
@@ -202,7 +201,7 @@ def _worked(work: ToolWork, tool: Tool, arguments: Struct, agreed: str | None) -
     except Exception as exc:  # noqa: BLE001 - an agent gets an error from a bug too
         error = our_error(exc)
         if isinstance(error, InternalError):
-            sys.stderr.write(harmless_lines("".join(traceback.format_exception(exc))))
+            work.client.complain(harmless_lines("".join(traceback.format_exception(exc))))
         return error
 
 
