@@ -1,5 +1,7 @@
 """The program: finds the command, runs it, and turns every error into an answer and an exit code."""
 
+from __future__ import annotations
+
 import importlib
 import os
 import signal
@@ -11,19 +13,20 @@ from datetime import UTC, datetime, timedelta
 import click
 from msgspec.structs import replace
 
+from mulligan import errors
 from mulligan.cli.answers.answer import Answer, Format, Line
 from mulligan.cli.commands.command_groups import SuggestingGroup
 from mulligan.cli.commands.declaration import closing_words, everywhere
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.terminal.render import render, write
-from mulligan.errors import InternalError, Interrupted, MulliganError, SystemFailed, UsageWrong
+from mulligan.errors import Interrupted, MulliganError
 
 VERSION = "0.1.0"  # that of the distribution, whose metadata takes as long to read as a short command
 
 # The modules that declare the commands of each group, and the commands without a group; loaded when one is called.
 _GROUPS = {
     "agent": "mulligan.cli.agents.agent_commands",
-    "plan": "mulligan.cli.commands.plan_commands",
+    "plan": "mulligan.cli.commands.plans.plan_group",
     "checkpoint": "mulligan.cli.commands.checkpoint_commands",
     "config": "mulligan.cli.commands.config_commands",
     "project": "mulligan.cli.commands.home_commands",
@@ -36,7 +39,8 @@ _COMMANDS = {
         ("completion", "doctor", "gc", "help", "init", "projects", "serve"),
         "mulligan.cli.commands.project_commands",
     ),
-    **dict.fromkeys(("bisect", "log", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
+    "log": "mulligan.cli.commands.plans.log_command",
+    **dict.fromkeys(("bisect", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
     "hook": "mulligan.cli.agents.hook_command",
     "mcp": "mulligan.cli.agents.mcp_command",
     **dict.fromkeys(("forget", "restore"), "mulligan.cli.commands.path_commands"),
@@ -88,6 +92,7 @@ def _show_version(context: click.Context, _option: click.Parameter, wanted: bool
     raise _Shown(Answer(data={"version": VERSION}, blocks=[Line(f"mulligan, version {VERSION}")]))
 
 
+@everywhere
 @click.group(
     cls=_Program,
     name="mulligan",
@@ -98,7 +103,6 @@ def _show_version(context: click.Context, _option: click.Parameter, wanted: bool
         (0, 1, 2, 3, 4, 130),
     ),
 )
-@everywhere
 @click.option(
     "--version",
     is_flag=True,
@@ -145,7 +149,7 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.NoArgsIsHelpError as exc:
         if not invocation.format.is_document:
             click.echo(exc.ctx.get_help() if exc.ctx else "")
-            return UsageWrong.exit_code
+            return errors.UsageWrong.exit_code
         answer = Answer(data=None, error=_misused(click.UsageError("a command is missing", exc.ctx), name))
     except click.ClickException as exc:
         answer = Answer(data=None, error=_misused(exc, name))
@@ -170,7 +174,7 @@ def run(arguments: Sequence[str]) -> int:
         invocation.close()
     except OSError as exc:  # the answer is lost, and a script must not take that for a success
         click.echo(f"error: the answer could not be written: {exc.strerror}", err=True)
-        return answer.code or SystemFailed.exit_code
+        return answer.code or errors.SystemFailed.exit_code
     return answer.code
 
 
@@ -183,7 +187,7 @@ def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
     from mulligan.api.operations.foreign_errors import our_error  # here: seldom needed
 
     error = our_error(exc)
-    if not isinstance(error, InternalError):
+    if not isinstance(error, errors.InternalError):
         return error
     if explained := invocation.unsound_rows():
         return explained
@@ -195,7 +199,7 @@ def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
     return error
 
 
-def _misused(exc: click.ClickException, command: str) -> UsageWrong:
+def _misused(exc: click.ClickException, command: str) -> errors.UsageWrong:
     from mulligan.cli.commands.usage_errors import usage_error  # here: only a mistake needs it
 
     return usage_error(exc, command)
