@@ -85,9 +85,9 @@ def ask_to_rewind(work: ToolWork, wish: Rewind) -> Question | None:
         text = f"Take {back.handle} back to {number}? It changes {named or 'no file'}."
         return question(text, "Go back", command, (number, back.changes_reverted, back.impact))
     undone = _undone(project, wish, _entry(project, wish, settle=True), dry_run=True)
-    number, place = undone.entry.number, "real files" if undone.entry.real else "a sandbox"
+    number, title, place = _of_entry(undone)
     named = _changed(undone.changes_reverted) or "all it did"
-    text = f"Undo {number}, {undone.entry.title}? It changes {place}: {named}."
+    text = f"Undo {number}, {title}? It changes {place}: {named}."
     command = NextStep("undo", what=number, **({"onto_branch": True} if wish.onto_branch else {}))
     return question(text, "Undo", command, (number, undone.changes_reverted, undone.impact, undone.applied))
 
@@ -109,9 +109,10 @@ def rewind(work: ToolWork, wish: Rewind) -> Returned:
         )
     number = _entry(project, wish, settle=not wish.dry_run)
     undone = _undone(project, wish, number, dry_run=wish.dry_run)
+    number, title, _ = _of_entry(undone)
     return _returned(
         work,
-        f"{undone.entry.number}: {undone.entry.title}",
+        f"{number}: {title}",
         wish,
         undone.changes_reverted,
         [f"{undone.handle}@{undone.kept.number}"] if undone.kept is not None else [],
@@ -158,6 +159,13 @@ def _undone(project: Project, wish: Rewind, number: int, *, dry_run: bool) -> Un
     if undone.error is not None:
         raise undone.error
     return undone
+
+
+def _of_entry(undone: Undone) -> tuple[int, str, str]:
+    """Return the number of the entry that was named, what was done, and where."""
+    entry = undone.entry
+    assert entry is not None, "it is missing where a call or a session was named"
+    return entry.number, entry.title, "real files" if entry.real else "a sandbox"
 
 
 def _changed(changes: Sequence[RevertedChange]) -> str:
