@@ -55,10 +55,7 @@ class CommandWithPaths(ExplainedCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take the paths away before the words are read."""
-        if "--" in args:
-            place = args.index("--")
-            ctx.meta[_PATHS], args = tuple(args[place + 1 :]), args[:place]
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, after_dashes(ctx, args) if "--" in args else args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the words of the usage line."""
@@ -78,6 +75,13 @@ class CommandAfterPlan(CommandWithPaths):
 
 
 _PATHS = "mulligan.paths"
+
+
+def after_dashes(context: click.Context, args: list[str]) -> list[str]:
+    """Keep the words after `--` for `paths_of`, and return those before it."""
+    place = args.index("--")
+    context.meta[_PATHS] = tuple(args[place + 1 :])
+    return args[:place]
 
 
 def paths_of(context: click.Context) -> tuple[str, ...]:
@@ -140,7 +144,7 @@ _NAMED = {
     "choice": "alternative", "correction": "correction", "decision": "decision", "file": "file", "forgotten": "file",
     "good": "checkpoint", "home": "dir", "key": "key", "new": "checkpoint", "old": "checkpoint", "on": "plan",
     "other": "checkpoint", "path": "dir", "paths": "conflict", "plan": "plan", "plan_or_file": "plan or file",
-    "project": "dir", "resource": "dir", "settings": "setting", "start": "checkpoint", "stored": "file",
+    "project": "dir", "resource": "dir", "variant": "variant", "settings": "setting", "start": "checkpoint", "stored": "file",
     "tool": "tool", "value": "value", "what": "plan or entry", "words": "program",
 }  # fmt: skip
 
