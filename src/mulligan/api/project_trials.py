@@ -10,6 +10,7 @@ from mulligan.api.project_upkeep import ProjectUpkeep
 
 if TYPE_CHECKING:
     from mulligan.api.operations.variant_words import Tried
+    from mulligan.application.runs.plan_executor import Execution
     from mulligan.domain.resources.resource import Resource
     from mulligan.domain.trees.diff import Diff
 
@@ -67,6 +68,16 @@ class ProjectTrials(ProjectUpkeep):
         services = self._services
         plan_id = services.variants.newest_try() if plan is None else services.queries.plan_id(plan)
         return outcome(services, plan_id)
+
+    def tried(self, plan: str, execution: Execution) -> Tried | None:
+        """Return what an execution, such as a resume, made of a try; None: the plan is not one, or stopped before."""
+        from mulligan.api.operations.variant_words import outcome
+        from mulligan.errors import QuestionOpen
+
+        services = self._services
+        plan_id = services.queries.plan_id(plan)
+        asks = isinstance(execution.error, QuestionOpen)
+        return outcome(services, plan_id, execution) if asks and services.variants.has(plan_id) else None
 
     def pick_variant(self, variant: str, *, plan: str | None = None, rationale: str | None = None) -> Tried:
         """Take over the result of a variant, to be applied; another one may be picked later.

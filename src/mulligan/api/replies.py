@@ -141,9 +141,11 @@ def bisect_reply(found: Bisection) -> Reply:
     return Reply(data=data, messages=found.messages, error=found.error)
 
 
-def tried_reply(tried: Tried) -> Reply:
-    """Answer a try; that no variant passes is its error."""
-    data = {name: value for name, value in asdict(tried).items() if name not in ("error", "messages")}
+def tried_reply(tried: Tried, status: PlanStatus | None = None) -> Reply:
+    """Answer a try; that no variant passes is its error. With a status the plan's own facts are part of it."""
+    data = (asdict(status) if status is not None else {}) | {
+        name: value for name, value in asdict(tried).items() if name not in ("error", "messages")
+    }
     return Reply(data=data, messages=tried.messages, error=tried.error)
 
 

@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from mulligan.adapters.tools.user_tools.tool_discovery import FileStanding
     from mulligan.api.agents.agent_install import AgentChanges
     from mulligan.api.agents.agent_overview import AgentList, AgentView, HookTests, InstalledHooks
-    from mulligan.api.operations.variant_words import Tried
     from mulligan.api.operations.home_operations import ProjectList, PrunedProjects
+    from mulligan.api.operations.variant_words import Tried
     from mulligan.application.apply.apply_preparation import Application, AppliedResource
     from mulligan.application.bisection.bisect_service import Bisection, FirstBad, Trial
     from mulligan.application.checkpoints.prune_service import Pruning

@@ -53,7 +53,9 @@ def bisect(
     tried, printed = following
     return services.bisections.bisect(
         plan_id,
-        BisectWish(words=wanted.words, folder=folder_inside(services, plan_id, wanted.folder), good=good, bad=bad),
+        BisectWish(
+            words=wanted.words, folder=folder_inside(services, plan_id, wanted.folder), good=good, bad=bad
+        ),
         Following(tried=tried or _nothing, printed=printed or _nothing),
         observer,
     )

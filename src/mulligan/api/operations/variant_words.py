@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from mulligan.api.operations.command_run import with_next
 from mulligan.application.forks.variant_queries import Variant
 from mulligan.domain.plans.handle import group_reference
 from mulligan.domain.plans.plan import Phase, State
@@ -19,15 +20,11 @@ from mulligan.domain.variants.variant_plan import (
     same_command,
 )
 from mulligan.errors import (
-    Advice,
     MulliganError,
-    NextStep,
     NoVariantPassed,
-    PlanNotFound,
     QuestionOpen,
-    StepFailed,
-    SubplansFailed,
     UsageWrong,
+    VariantNotFound,
 )
 
 if TYPE_CHECKING:
@@ -84,10 +81,12 @@ def try_variants(
         origin, word = origin_of(services, wanted.start)
         plan_id = services.tries.create_from(wish, origin, word, folder)
     execution = services.executor.execute(plan_id, None, observer, None, None)
-    tried = outcome(services, plan_id, execution)
-    if not _any_began(services, tried):
-        services.plan_removals.remove([plan_id], observer)
-    return tried
+    if execution.error is None or execution.error.facts.get("started") is not False:
+        return outcome(services, plan_id, execution)
+    # No command could be started: there is nothing to look at, nor to resume.
+    error = with_next(execution.error, wanted.words)
+    services.plan_removals.remove([plan_id], observer)
+    raise error
 
 
 def origin_of(services: Services, word: str) -> tuple[PlanId, str | None]:
@@ -121,8 +120,6 @@ def outcome(services: Services, plan_id: PlanId, execution: Execution | None = N
     error = execution.error if execution else None
     if isinstance(error, QuestionOpen):  # which is how it ends
         error = None if any(v.passed for v in variants) else _none_passed(variants)
-    elif isinstance(error, StepFailed) and (own := [v.error for v in variants if v.error]):
-        error = StepFailed(**{**error.facts, "reason": "; ".join(dict.fromkeys(own))}, hint=error.next_step)
     return Tried(
         plan_id=plan_id,
         handle=status.handle,
@@ -142,22 +139,16 @@ def _none_passed(variants: Sequence[Variant]) -> NoVariantPassed:
     return NoVariantPassed(count=counted(len(variants), "variant"), variant=example)
 
 
-def _any_began(services: Services, tried: Tried) -> bool:
-    """Return whether a variant ran at all; where no command could be started there is nothing to look at."""
-    return True
-
-
 def find_variant(services: Services, word: str, plan: str | None = None) -> tuple[PlanId, Variant]:
     """Find a variant by its handle, or by its name or number in a try: the newest one unless named."""
-    if plan is None:
-        try:
-            named = services.queries.status(services.queries.plan_id(word), None)
-        except PlanNotFound:
-            named = None
-        if named is not None and named.parent_plan_id is not None:
-            return named.parent_plan_id, services.variants.find(named.parent_plan_id, named.plan_id)
     plan_id = services.variants.newest_try() if plan is None else services.queries.plan_id(plan)
-    return plan_id, services.variants.find(plan_id, word)
+    try:
+        return plan_id, services.variants.find(plan_id, word)
+    except VariantNotFound:
+        other = services.variants.try_of(word) if plan is None else None
+        if other is None:
+            raise
+        return other, services.variants.find(other, word)
 
 
 def pick(

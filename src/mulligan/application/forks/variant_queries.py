@@ -14,7 +14,7 @@ from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.names import nearest_word
 from mulligan.domain.variants.variant_plan import CHECK, COMMAND, variants_of
 from mulligan.domain.variants.verdict import CheckResult, check_result, passes
-from mulligan.errors import Advice, NextStep, PlanNotATry, VariantNotFound
+from mulligan.errors import Advice, Ambiguous, NextStep, PlanNotATry, PlanNotFound, VariantNotFound
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
 
@@ -59,10 +59,25 @@ class VariantQueries(Struct, kw_only=True, frozen=True, eq=False):
             raise PlanNotATry(
                 reason="nothing was tried yet",
                 hint=Advice(
-                    NextStep("try_variants", count=3, words=("make", "test")), " tries `make test` three times"
+                    NextStep("try_variants", count=3, words=("make", "test")),
+                    " tries `make test` three times",
                 ),
             )
         return living[-1].plan_id
+
+    def has(self, plan_id: PlanId) -> bool:
+        """Return whether the plan is a try."""
+        with self.database.reading() as db:
+            return variants_of(db.plans.get(plan_id).definition) is not None
+
+    def try_of(self, handle: str) -> PlanId | None:
+        """Return the try of the variant with this handle or id; None: there is none."""
+        with self.database.reading() as db:
+            try:
+                plan = db.plans.resolve(handle)
+            except (PlanNotFound, Ambiguous):
+                return None
+        return plan.parent_plan_id if plan.definition.variant and handle != plan.name else None
 
     def of(self, plan_id: PlanId) -> tuple[Variant, ...]:
         """Return the variants of a try, in their order."""

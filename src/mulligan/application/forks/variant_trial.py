@@ -73,7 +73,11 @@ class TryService(Struct, kw_only=True, frozen=True, eq=False):
         there, _ = self.plan_forks.definition_of(db, origin, word, try_name(wish))
         described = try_definition(wish, there.resources[0], folder)
         definition = replace(
-            described, resources=there.resources, config=there.config, fork=there.fork, steps=try_steps(wish, folder)
+            described,
+            resources=there.resources,
+            config=there.config,
+            fork=there.fork,
+            steps=try_steps(wish, folder),
         )
         return new_plan(plan_id, definition, None, EMPTY_STATE, self.clock.now())
 

@@ -1,7 +1,8 @@
 """Runs the child plans of a step and merges their results."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -54,7 +55,7 @@ class _Going(Struct, kw_only=True):
     there: dict[str, Child]  # recorded ones, by name
     merged: set[str]
     running: dict[PlanId, str]
-    failed: dict[str, str]  # reasons, by name
+    failed: dict[str, MulliganError]  # by name
     conflict: MulliganError | None
 
     @property
@@ -99,7 +100,7 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         if subplans.mode is SubplanMode.PARALLEL:
             self._spawn(run, going, going.waiting())
         if subplans.merge_strategy is MergeStrategy.PICK:
-            self._release(run, [child for child in going.there.values() if child.is_done])
+            self._release(run, going, [child for child in going.there.values() if child.is_done])
         with self.engine.crew(run.observer) as crew:
             while True:
                 self._merge_ready(run, going)
@@ -113,8 +114,9 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         picks = subplans.merge_strategy is MergeStrategy.PICK
         if going.failed and not (picks and any(map(going.is_done, going.there))):
             raise SubplansFailed(
-                reason="; ".join(f"{name}: {reason}" for name, reason in going.failed.items()),
+                reason="; ".join(f"{name}: {error.text}" for name, error in going.failed.items()),
                 children={name: going.there[name].plan_id for name in going.failed},
+                **_not_started(going.failed.values()),
             )
         return tuple(going.there[child.name] for child in subplans.plans if child.name in going.there)
 
@@ -203,7 +205,7 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
     # --- how they go ---------------------------------------------------------------------------------------
 
     def _start_ready(self, run: Run, going: _Going, crew: Crew) -> None:
-        limit = going.subplans.max_parallel or run.settings.max_parallel
+        limit = _limit(run, going)
         for child in going.waiting():
             if going.is_halted or len(going.running) >= limit:
                 return
@@ -222,7 +224,7 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         match ended.error:
             case None:
                 if going.subplans.merge_strategy is MergeStrategy.PICK:
-                    self._release(run, [going.there[name]])
+                    self._release(run, going, [going.there[name]])
             case Interrupted() if going.is_halted:
                 return  # it was stopped on purpose
             case Conflicted() as error:
@@ -234,7 +236,7 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
                     conflicts=[],  # they are the child's
                 )
             case error:
-                going.failed[name] = error.text
+                going.failed[name] = error
                 if going.subplans.fail_fast and going.subplans.merge_strategy is not MergeStrategy.PICK:
                     crew.stop()
 
@@ -252,7 +254,8 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         merged = self.merging.merge(run, child, strategy)
         if merged.conflicts and strategy is MergeStrategy.FAIL_ON_CONFLICT:
             paths = ", ".join(f"{conflict.path} ({conflict.reason})" for conflict in merged.conflicts)
-            going.failed[child.name] = f"it is in conflict with what was merged before: {paths}"
+            reason = f"it is in conflict with what was merged before: {paths}"
+            going.failed[child.name] = SubplansFailed(reason=reason)
             return
         going.merged.add(child.name)
         run.merged.append(merged_name(going.number, child.name))
@@ -302,11 +305,16 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             found = db.children.list(run.plan.plan_id)
         return [c for c in found if c.spawn.step_index == index and c.plan.state is not State.CANCELLED]
 
-    def _release(self, run: Run, finished: Sequence[Child]) -> None:
-        """Give the sandboxes of finished variants back: their checkpoints hold the results, others start in them."""
+    def _release(self, run: Run, going: _Going, finished: Sequence[Child]) -> None:
+        """Give the sandboxes of finished variants back: their checkpoints hold the results, others start in them.
+
+        As many stay parked as run at once, so that the next variants, and the next try, find one each.
+        """
+        if not finished:
+            return
         with run.commit("variant.finish") as commit:
             sandboxes = self.children.forget_sandboxes(commit.db, finished)
-        self.children.remove(sandboxes)
+        self.children.remove(sandboxes, room=min(_limit(run, going), len(going.order)))
 
     def _end_unstarted(self, run: Run, going: _Going) -> None:
         """Cancel children that will not start, because another failed and the step is `fail_fast`."""
@@ -320,6 +328,18 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             ]
         if unstarted:
             self._go_on_with(run, (), unstarted, "another child of its step failed")
+
+
+def _limit(run: Run, going: _Going) -> int:
+    """Return how many children may run at once."""
+    return going.subplans.max_parallel or run.settings.max_parallel
+
+
+def _not_started(errors: Collection[MulliganError]) -> dict[str, Any]:
+    """Return the facts of commands none of which could be started."""
+    if any(error.facts.get("started") is not False for error in errors):
+        return {}
+    return {"started": False, "errno": next(iter(errors)).facts.get("errno")}
 
 
 def _merged_data(child: Child, merged: MergedChild) -> JsonObject:

@@ -13,13 +13,13 @@ from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:
-    from mulligan.api.results import Tried, Variant
+    from mulligan.api.results import PlanStatus, Tried, Variant
 
 _COLUMNS = ("VARIANT", "EXIT", "CHECK", "FILES", "LINES", "TIME")
 
 
-def tried_answer(tried: Tried) -> Answer:
-    """Answer with the variants of a try."""
+def tried_answer(tried: Tried, status: PlanStatus | None = None) -> Answer:
+    """Answer with the variants of a try, and in a document with the status of its plan, if that is given."""
     blocks: list[Block] = [Line(_title(tried), title=True), variant_table(tried)]
     blocks += [Line(f"{v.variant}: {v.error}") for v in tried.variants if v.error]
     finished = [v for v in tried.variants if v.finished]
@@ -34,7 +34,7 @@ def tried_answer(tried: Tried) -> Answer:
         blocks.append(Line(f"choose:       mulligan try pick {shlex.quote(best.variant)}"))
     elif tried.picked is not None and tried.state is State.COMPLETE:
         blocks.append(Line(f"apply it:  mulligan apply {tried.handle}"))
-    return Answer.drawn(tried_reply(tried), blocks)
+    return Answer.drawn(tried_reply(tried, status), blocks)
 
 
 def picked_answer(tried: Tried) -> Answer:
@@ -86,4 +86,5 @@ def _lines(variant: Variant) -> str:
 
 def _title(tried: Tried) -> str:
     count = counted(len(tried.variants), "variant")
-    return f"{tried.handle}: {count}, {tried.passed} of them pass" if tried.passed != 1 else f"{tried.handle}: {count}, one passes"
+    passing = {0: "none passes", 1: "one passes"}.get(tried.passed, f"{tried.passed} pass")
+    return f"{tried.handle}: {count}, {passing}"

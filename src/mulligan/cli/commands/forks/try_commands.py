@@ -94,7 +94,9 @@ class _Duration(click.ParamType):
     epilog=closing_words(["mulligan try -n 3 --check 'make test' -- ./fix.sh"], _CODES),
 )
 @everywhere
-@click.option("-n", "count", type=click.IntRange(min=1), metavar="N", help="How many variants; 2 unless given.")
+@click.option(
+    "-n", "count", type=click.IntRange(min=1), metavar="N", help="How many variants; 2 unless given."
+)
 @click.option(
     "--variant",
     "variants",
@@ -104,7 +106,9 @@ class _Duration(click.ParamType):
     help="A variant of its own: a line of shell. May be given several times, in the place of COMMAND.",
 )
 @click.option("--check", metavar="CMD", help="A line of shell that says whether a variant passes.")
-@click.option("--from", "start", metavar="PLAN@M", help="Start from this checkpoint, not from the real files.")
+@click.option(
+    "--from", "start", metavar="PLAN@M", help="Start from this checkpoint, not from the real files."
+)
 @click.option("--keep-going", is_flag=True, help="Start the others although a variant could not be run.")
 @click.option(
     "--timeout", type=_Duration(), metavar="DURATION", help="How long a command may take, such as 5m."
