@@ -213,7 +213,7 @@ ACTS: dict[str, tuple[str, str, str]] = {
     ),
     "check.drop": (
         _NONE,
-        "what a check wrote, in a sandbox whose step is running; resume goes back to before the check, and runs it again",
+        "what a check wrote, in a sandbox whose step is running; resume goes back to before the check",
         "the sandbox as it was before the check, whose result is recorded nowhere; resume runs it again",
     ),
     "undo.run": (

@@ -32,7 +32,7 @@ class ProjectTrials(ProjectUpkeep):
         resource: Resource | None = None,
         folder: str = ".",
     ) -> Tried:
-        """Run a command `count` times (2 unless given), or `variants`, lines of shell by name, at once; each in a sandbox.
+        """Run a command `count` times (2 unless given), or `variants`, lines of shell by name, each in a sandbox.
 
         All start from `resource`, else the project folder, or from `start`, a checkpoint such as `tune@3`. `check` is a
         line of shell that says whether a variant passes; what it writes is dropped. The first variant that cannot be

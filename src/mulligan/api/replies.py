@@ -143,9 +143,8 @@ def bisect_reply(found: Bisection) -> Reply:
 
 def tried_reply(tried: Tried, status: PlanStatus | None = None) -> Reply:
     """Answer a try; that no variant passes is its error. With a status the plan's own facts are part of it."""
-    data = (asdict(status) if status is not None else {}) | {
-        name: value for name, value in asdict(tried).items() if name not in ("error", "messages")
-    }
+    own = {name: value for name, value in asdict(tried).items() if name not in ("error", "messages")}
+    data = (asdict(status) if status is not None else {}) | own
     return Reply(data=data, messages=tried.messages, error=tried.error)
 
 

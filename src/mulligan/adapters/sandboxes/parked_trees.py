@@ -41,7 +41,7 @@ class ParkedTrees(Struct, frozen=True, eq=False, kw_only=True):
     def park(self, sandbox: Sandbox, tree: WorkingTree, room: int = 0) -> None:
         """Keep a working copy that no row refers to, in the place of the oldest one; remove it if none are kept.
 
-        With `room` as many are kept as that, where any are. The next one that is parked without goes by the limit again.
+        With `room` as many as that are kept, if any are. The next one that is parked goes by the limit again.
         """
         shelf = self._shelf_of(sandbox)
         most = max(self.limit(), room) if self.limit() > 0 else 0

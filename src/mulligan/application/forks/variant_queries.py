@@ -87,15 +87,15 @@ class VariantQueries(Struct, kw_only=True, frozen=True, eq=False):
             facts = [(child, _calls(db, child), db.steps.list(child.plan_id)) for child in found]
         picked = picked_in(plan)
         return tuple(
-            self._variant(child, calls, steps, picked == child.name) for child, calls, steps in facts
+            self._variant(child, calls, steps, picked=picked == child.name) for child, calls, steps in facts
         )
 
     def find(self, plan_id: PlanId, word: str) -> Variant:
         """Return the variant that a word means: its name, its number, or its handle."""
         variants = self.of(plan_id)
-        for of in (lambda v: v.variant, lambda v: v.handle, lambda v: v.plan_id, lambda v: str(v.number)):
+        for place in range(len(_words_of(variants[0])) if variants else 0):
             for variant in variants:
-                if of(variant) == word:
+                if _words_of(variant)[place] == word:
                     return variant
         names = [variant.variant for variant in variants]
         near = nearest_word(word, names) or ...
@@ -106,7 +106,7 @@ class VariantQueries(Struct, kw_only=True, frozen=True, eq=False):
         )
 
     def _variant(
-        self, child: Child, calls: Mapping[int, ToolCall], steps: Sequence[StepRecord], picked: bool
+        self, child: Child, calls: Mapping[int, ToolCall], steps: Sequence[StepRecord], *, picked: bool
     ) -> Variant:
         plan = child.plan
         ended = {step.index for step in steps if step.status in (StepStatus.DONE, StepStatus.FAILED)}
@@ -153,6 +153,11 @@ def picked_in(plan: Plan) -> str | None:
     done = plan.definition.steps[: plan.progress.step_index]
     taken = [step.action for step in done if isinstance(step.action, Pick)]
     return cast("str | None", plan.progress.outputs.get(taken[0].chosen_in)) if taken else None
+
+
+def _words_of(variant: Variant) -> tuple[str, ...]:
+    """Return the words that may mean a variant, the strongest first."""
+    return variant.variant, variant.handle, variant.plan_id, str(variant.number)
 
 
 def _calls(db: Transaction, child: Child) -> dict[int, ToolCall]:

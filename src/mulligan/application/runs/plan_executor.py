@@ -190,8 +190,8 @@ class PlanExecutor(Struct, kw_only=True, frozen=True, eq=False):
         step = run.plan.definition.steps[run.step_index]
         question = None
         if isinstance(reason, QuestionOpen):
-            asked, alternatives = reason.facts["question"], tuple(reason.facts["alternatives"])
-            question = Question(question=asked, alternatives=alternatives)
+            alternatives = tuple(cast("list[str]", reason.facts["alternatives"]))
+            question = Question(question=str(reason.facts["question"]), alternatives=alternatives)
         failure = PlanFailure(
             message=reason.text, step=step.name, tool=None, checkpoint=None, question=question
         )

@@ -65,7 +65,7 @@ class CommandWithPaths(ExplainedCommand):
         """Offer files after `--`."""
         from click.shell_completion import CompletionItem
 
-        return [CompletionItem("", "file")] if _PATHS in ctx.meta else super().shell_complete(ctx, incomplete)
+        return [CompletionItem("", "file")] if has_dashes(ctx) else super().shell_complete(ctx, incomplete)
 
 
 class CommandAfterPlan(CommandWithPaths):
@@ -82,6 +82,11 @@ def after_dashes(context: click.Context, args: list[str]) -> list[str]:
     place = args.index("--")
     context.meta[_PATHS] = tuple(args[place + 1 :])
     return args[:place]
+
+
+def has_dashes(context: click.Context) -> bool:
+    """Return whether the line has a `--`."""
+    return _PATHS in context.meta
 
 
 def paths_of(context: click.Context) -> tuple[str, ...]:
@@ -102,14 +107,19 @@ def command(
     def declare(function: _Function) -> click.Command:
         epilog = closing_words([example], codes)
         made = click.command(name, cls=cls, epilog=epilog)(everywhere(pass_invocation(_started(function))))
-        named = _Named()
-        for parameter in made.params:
-            if parameter.type is click.STRING and parameter.name in _NAMED:
-                parameter.type = named
+        complete_names(made)
         group.add_command(made)
         return made
 
     return declare
+
+
+def complete_names(made: click.Command) -> None:
+    """Let shells complete the words of a command that name something."""
+    named = _Named()
+    for parameter in made.params:
+        if parameter.type is click.STRING and parameter.name in _NAMED:
+            parameter.type = named
 
 
 def _started(function: _Function) -> _Function:
@@ -143,9 +153,10 @@ _NAMED = {
     "bad": "checkpoint", "checkpoint": "checkpoint", "checkpoint_and_paths": "checkpoint or file",
     "choice": "alternative", "correction": "correction", "decision": "decision", "file": "file", "forgotten": "file",
     "good": "checkpoint", "home": "dir", "key": "key", "new": "checkpoint", "old": "checkpoint", "on": "plan",
-    "other": "checkpoint", "path": "dir", "paths": "conflict", "plan": "plan", "plan_or_file": "plan or file",
-    "project": "dir", "resource": "dir", "variant": "variant", "settings": "setting", "start": "checkpoint", "stored": "file",
-    "tool": "tool", "value": "value", "what": "plan or entry", "words": "program",
+    "other": "checkpoint", "other_variant": "variant", "path": "dir", "paths": "conflict", "plan": "plan",
+    "plan_or_file": "plan or file", "project": "dir", "resource": "dir", "settings": "setting", "start": "checkpoint",
+    "stored": "file", "tool": "tool", "value": "value", "variant": "variant", "what": "plan or entry",
+    "words": "program",
 }  # fmt: skip
 
 

@@ -14,9 +14,11 @@ from mulligan.cli.commands.declaration import (
     after_dashes,
     closing_words,
     command,
+    complete_names,
     diff_view,
     diff_views,
     everywhere,
+    has_dashes,
     pass_invocation,
     paths_of,
 )
@@ -25,6 +27,8 @@ from mulligan.errors import Advice, NextStep, UsageWrong
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from click.shell_completion import CompletionItem
 
     from mulligan.cli.answers.answer import Answer
     from mulligan.cli.invocation import Invocation
@@ -44,9 +48,17 @@ class _TryGroup(SuggestingGroup):
                 args = after_dashes(ctx, args)
         return super().parse_args(ctx, args)
 
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click hands it over
         """Return the words of the usage line."""
         return ["[OPTIONS]", "-- COMMAND..."]
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Offer programs and files after `--`."""
+        if not has_dashes(ctx):
+            return super().shell_complete(ctx, incomplete)
+        from mulligan.cli.completion.word_completion import named_words  # here: only shells ask
+
+        return named_words("program", ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -61,7 +73,7 @@ class _TryGroup(SuggestingGroup):
         return super().resolve_command(ctx, args)
 
 
-class _Pair(click.ParamType):
+class _Pair(click.ParamType[tuple[str, str]]):
     """A name and a line of shell."""
 
     name = "NAME=COMMAND"
@@ -75,7 +87,7 @@ class _Pair(click.ParamType):
         return name.strip(), line
 
 
-class _Duration(click.ParamType):
+class _Duration(click.ParamType[float]):
     """A length of time."""
 
     name = "DURATION"
@@ -158,26 +170,33 @@ def group(
     if not words and not variants:
         again = NextStep("try_variants", count=3, words=...)
         raise UsageWrong(reason="the command is missing", hint=Advice("name it after `--`: ", again))
-    wish = {
-        "count": count,
-        "variants": dict(variants),
-        "check": check,
-        "keep_going": keep_going,
-        "timeout": timeout,
-        "name": name,
-    }
+    if start is not None and resource is not None:
+        raise UsageWrong(
+            reason="--from names a checkpoint, which has its resource", hint="leave --resource out"
+        )
     if start is not None:
-        if resource is not None:
-            raise UsageWrong(
-                reason="--from names a checkpoint, which has its resource", hint="leave --resource out"
-            )
         project = invocation.project()
-        tried = project.try_variants(words, start=start, folder=project.folder_in(start, Path.cwd()), **wish)
+        real, folder = None, project.folder_in(start, Path.cwd())
     else:
         place = command_place(invocation.around, invocation.project_option, resource, in_place=False)
         project = invocation.project_in(str(place.project))
-        tried = project.try_variants(words, resource=place.resource, folder=place.folder, **wish)
+        real, folder = place.resource, place.folder
+    tried = project.try_variants(
+        words,
+        count=count,
+        variants=dict(variants),
+        check=check,
+        start=start,
+        keep_going=keep_going,
+        timeout=timeout,
+        name=name,
+        resource=real,
+        folder=folder,
+    )
     return tried_answer(tried)
+
+
+complete_names(group)
 
 
 @command(group, "show", example="mulligan try show", codes=_CODES)
@@ -204,8 +223,8 @@ def pick(invocation: Invocation, variant: str, rationale: str | None) -> Answer:
 
 
 @command(group, "diff", example="mulligan try diff --stat 1 2", cls=CommandWithPaths)
-@click.argument("old", metavar="VARIANT")
-@click.argument("new", metavar="VARIANT")
+@click.argument("variant", metavar="VARIANT")
+@click.argument("other_variant", metavar="VARIANT")
 @click.option("--binary", is_flag=True, help="Let the patch carry binary files too.")
 @click.option("--hidden", is_flag=True, help="Show what sandbox.hide matches too: caches of tools.")
 @diff_views
@@ -213,8 +232,8 @@ def pick(invocation: Invocation, variant: str, rationale: str | None) -> Answer:
 def diff(
     context: click.Context,
     invocation: Invocation,
-    old: str,
-    new: str,
+    variant: str,
+    other_variant: str,
     binary: bool,
     hidden: bool,
     stat: bool,
@@ -228,6 +247,11 @@ def diff(
 
     view, paths = diff_view(stat=stat, name_only=name_only), paths_of(context)
     found = invocation.project().diff_of_variants(
-        old, new, binary=binary, hidden=hidden, paths=paths, folder=Path.cwd() if paths else None
+        variant,
+        other_variant,
+        binary=binary,
+        hidden=hidden,
+        paths=paths,
+        folder=Path.cwd() if paths else None,
     )
-    return diff_answer(found, view, f"mulligan try diff --stat {shlex.quote(old)} {shlex.quote(new)}")
+    return diff_answer(found, view, f"mulligan try diff --stat {shlex.join((variant, other_variant))}")
