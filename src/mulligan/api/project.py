@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan.api.project_trials import ProjectTrials
+from mulligan.api.project_upkeep import ProjectUpkeep
 from mulligan.errors import NextStep, NothingToRedo, UsageWrong
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from mulligan.ports import Streams
 
 
-class Project(ProjectTrials):
+class Project(ProjectTrials, ProjectUpkeep):
     """A folder with a project home, and all that can be done in it, by several threads at once."""
 
     @cached_property

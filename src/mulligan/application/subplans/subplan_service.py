@@ -292,7 +292,7 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             return
         merged = self.merging.merge(run, child, MergeStrategy.PICK)
         run.merged.append(name)
-        data = _merged_data(child, merged)
+        data = _merged_data(child, merged) | {"picked": True}
         run.note(Entry(type=EventType.SUBPLAN_MERGED, data=data, at=self.clock.now()))
         if merged.conflicts:
             raise _conflicts_of(run, child.name, run.plan.definition.steps[run.step_index].name, merged)

@@ -103,7 +103,9 @@ class _Duration(click.ParamType[float]):
     cls=_TryGroup,
     name="try",
     invoke_without_command=True,
-    epilog=closing_words(["mulligan try -n 3 --check 'make test' -- ./fix.sh"], _CODES),
+    epilog=closing_words(
+        ["mulligan try -n 2 --check 'grep -q v2 api.txt' -- sed -i s/v1/v2/ api.txt"], _CODES
+    ),
 )
 @everywhere
 @click.option(
