@@ -162,6 +162,7 @@ bisect upgrade-api -- false                                 # 3
 try -n 2 --name ways --check "grep -q v2 api.txt" -- sed -i s/v1/v2/ api.txt
 try show
 try pick 2
+plan log ways
 try diff 1 2
 try --from ways@1 --name odd -n 1 -- false                    # 1
 plan rm --yes ways odd

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from mulligan.api.entrance import uninstall_hooks as uninstall_hooks
     from mulligan.api.operations.home_operations import ProjectList as ProjectList
     from mulligan.api.operations.home_operations import PrunedProjects as PrunedProjects
-    from mulligan.api.operations.variant_words import Tried as Tried
     from mulligan.api.project import Project as Project
     from mulligan.api.project_checkpoints import Checkpoints as Checkpoints
     from mulligan.api.project_settings import Configuration as Configuration
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from mulligan.api.sessions.resource_factories import git as git
     from mulligan.api.sessions.resource_factories import sqlite as sqlite
     from mulligan.api.sessions.session import Session as Session
+    from mulligan.api.trials.variant_words import Tried as Tried
     from mulligan.application.apply.apply_preparation import Application as Application
     from mulligan.application.checkpoints.checkpoint_library import ExportedFolder as ExportedFolder
     from mulligan.application.checkpoints.checkpoint_library import Verification as Verification
@@ -85,7 +85,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "mulligan.api.agents.agent_install": "AgentChanges",
         "mulligan.api.agents.agent_overview": "AgentList HookTests",
         "mulligan.api.operations.home_operations": "ProjectList PrunedProjects",
-        "mulligan.api.operations.variant_words": "Tried",
+        "mulligan.api.trials.variant_words": "Tried",
         "mulligan.api.project": "Project",
         "mulligan.api.project_checkpoints": "Checkpoints",
         "mulligan.api.project_settings": "Configuration",

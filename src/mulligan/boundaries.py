@@ -208,7 +208,7 @@ ACTS: dict[str, tuple[str, str, str]] = {
     ),
     "variant.finish": (
         _NONE,
-        "a variant that ran to its end, with its sandbox; the next run of the try gives that back",
+        "a variant that ran to its end, with its sandbox; the next run of the try parks that",
         "a variant that only its checkpoints hold, and a folder that no row names: parked, or for gc",
     ),
     "check.drop": (

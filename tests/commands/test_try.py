@@ -11,7 +11,7 @@ import pytest
 
 import mulligan
 from tests.commands.program import ask, data_of
-from tests.commands.timelines import cut_off, kind_of, killed, plain_folder, use_own_git
+from tests.commands.timelines import cut_off, killed, kind_of, plain_folder, use_own_git
 from tests.support.git_world import run_git
 from tests.support.homes import home_of
 from tests.support.snapshot_world import picture

@@ -7,8 +7,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.api.project_trials import ProjectTrials
 from mulligan.api.project_upkeep import ProjectUpkeep
+from mulligan.api.trials.project_trials import ProjectTrials
 from mulligan.errors import NextStep, NothingToRedo, UsageWrong
 
 if TYPE_CHECKING:

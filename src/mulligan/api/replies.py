@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mulligan.api.operations.command_run import CommandRun
-    from mulligan.api.operations.variant_words import Tried
+    from mulligan.api.trials.variant_words import Tried
     from mulligan.application.apply.apply_preparation import Application
     from mulligan.application.bisection.bisect_service import Bisection
     from mulligan.application.corrections.correction_result import Corrected

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from mulligan.api.agents.agent_install import AgentChanges
     from mulligan.api.agents.agent_overview import AgentList, AgentView, HookTests, InstalledHooks
     from mulligan.api.operations.home_operations import ProjectList, PrunedProjects
-    from mulligan.api.operations.variant_words import Tried
+    from mulligan.api.trials.variant_words import Tried
     from mulligan.application.apply.apply_preparation import Application, AppliedResource
     from mulligan.application.bisection.bisect_service import Bisection, FirstBad, Trial
     from mulligan.application.checkpoints.prune_service import Pruning

@@ -40,7 +40,6 @@ class Variant(Struct, frozen=True, kw_only=True):
     insertions: int | None
     deletions: int | None
     duration_ms: int | None  # of its command
-    error: str | None  # why it could not be run
 
 
 class VariantQueries(Struct, kw_only=True, frozen=True, eq=False):
@@ -90,6 +89,14 @@ class VariantQueries(Struct, kw_only=True, frozen=True, eq=False):
             self._variant(child, calls, steps, picked=picked == child.name) for child, calls, steps in facts
         )
 
+    def failures(self, plan_id: PlanId) -> tuple[str, ...]:
+        """Say of each variant of a try that could not be run why that is."""
+        with self.database.reading() as db:
+            found = [child.plan for child in children_of(db, db.plans.get(plan_id))]
+        return tuple(
+            f"{p.name}: {p.failure.message}" for p in found if p.failure and p.state is State.ERRORED
+        )
+
     def find(self, plan_id: PlanId, word: str) -> Variant:
         """Return the variant that a word means: its name, its number, or its handle."""
         variants = self.of(plan_id)
@@ -132,7 +139,6 @@ class VariantQueries(Struct, kw_only=True, frozen=True, eq=False):
             insertions=sum(file.insertions or 0 for file in diff.files) if diff else None,
             deletions=sum(file.deletions or 0 for file in diff.files) if diff else None,
             duration_ms=command.duration_ms if command else None,
-            error=plan.failure.message if plan.failure and plan.state is State.ERRORED else None,
         )
 
 

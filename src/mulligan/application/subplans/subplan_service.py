@@ -336,7 +336,7 @@ def _limit(run: Run, going: _Going) -> int:
 
 
 def _not_started(errors: Collection[MulliganError]) -> dict[str, Any]:
-    """Return the facts of commands none of which could be started."""
+    """Return the facts of commands that could not be started."""
     if any(error.facts.get("started") is not False for error in errors):
         return {}
     return {"started": False, "errno": next(iter(errors)).facts.get("errno")}

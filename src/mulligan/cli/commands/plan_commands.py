@@ -119,11 +119,7 @@ def resume(
     status, execution = invocation.trusting(
         project, lambda: project.resume(wanted, corrected=corrected, take_over=take_over, start=start)
     )
-    if status.execution.child_plans and (tried := project.tried(status.plan_id, execution)) is not None:
-        from mulligan.cli.answers.plans.variant_answer import tried_answer  # here: few plans are tries
-
-        return tried_answer(tried, status)
-    return executed_answer(status, execution)
+    return executed_answer(status, execution, project.tried)
 
 
 @command(group, "accept", example="mulligan plan accept upgrade-api")

@@ -36,7 +36,7 @@ class VariantCommand(Struct, frozen=True, kw_only=True):
 
 
 class TryWish(Struct, frozen=True, kw_only=True):
-    """What is to be tried."""
+    """The variants to try, and their check."""
 
     variants: tuple[VariantCommand, ...]
     check: str | None  # a line of shell that says whether a variant is good

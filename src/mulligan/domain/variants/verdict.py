@@ -1,6 +1,5 @@
-"""Which variants pass, and how a try ends."""
+"""The verdict on a variant."""
 
-from collections.abc import Sequence
 from enum import StrEnum
 
 from mulligan.domain.plans.plan import PlanDefinition
@@ -8,7 +7,7 @@ from mulligan.domain.variants.variant_plan import has_check
 
 
 class CheckResult(StrEnum):
-    """What a check says of a variant."""
+    """The result of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -24,8 +23,3 @@ def check_result(variant: PlanDefinition, *, ran: bool, exit_status: int | None)
 def passes(variant: PlanDefinition, exit_status: int | None, check: CheckResult | None) -> bool:
     """Return whether a finished variant passes: its check decides, and without one the exit status of its command."""
     return check is CheckResult.PASSED if has_check(variant) else exit_status == 0
-
-
-def exit_code(passed: Sequence[bool]) -> int:
-    """Return the exit code of a try: 0 if a variant passes."""
-    return 0 if any(passed) else 1

@@ -21,7 +21,6 @@ _COLUMNS = ("VARIANT", "EXIT", "CHECK", "FILES", "LINES", "TIME")
 def tried_answer(tried: Tried, status: PlanStatus | None = None) -> Answer:
     """Answer with the variants of a try, and in a document with the status of its plan, if that is given."""
     blocks: list[Block] = [Line(_title(tried), title=True), variant_table(tried)]
-    blocks += [Line(f"{v.variant}: {v.error}") for v in tried.variants if v.error]
     finished = [v for v in tried.variants if v.finished]
     if finished and (tried.phase, tried.state) == (Phase.EXECUTE, State.CONSTRAINED):
         best = next((v for v in finished if v.passed), finished[0])

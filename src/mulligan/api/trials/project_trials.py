@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from mulligan.api.project_upkeep import ProjectUpkeep
 
 if TYPE_CHECKING:
-    from mulligan.api.operations.variant_words import Tried
+    from mulligan.api.trials.variant_words import Tried
     from mulligan.application.runs.plan_executor import Execution
     from mulligan.domain.resources.resource import Resource
     from mulligan.domain.trees.diff import Diff
 
 
 class ProjectTrials(ProjectUpkeep):
-    """What `Project` offers on tries."""
+    """The operations of `Project` on tries."""
 
     def try_variants(
         self,
@@ -38,7 +38,7 @@ class ProjectTrials(ProjectUpkeep):
         line of shell that says whether a variant passes; what it writes is dropped. The first variant that cannot be
         run keeps others from starting, unless with `keep_going`. `timeout` is in seconds. `pick_variant` chooses one.
         """
-        from mulligan.api.operations.variant_words import TryWords, try_variants
+        from mulligan.api.trials.variant_words import TryWords, try_variants
 
         wanted = TryWords(
             words=words,
@@ -55,7 +55,7 @@ class ProjectTrials(ProjectUpkeep):
 
     def folder_in(self, checkpoint: str, folder: Path) -> str:
         """Return a folder as a command of a try from that checkpoint names it: relative to the first resource."""
-        from mulligan.api.operations.variant_words import origin_of
+        from mulligan.api.trials.variant_words import origin_of
         from mulligan.api.word_references import folder_inside
 
         plan_id, _ = origin_of(self._services, checkpoint)
@@ -63,7 +63,7 @@ class ProjectTrials(ProjectUpkeep):
 
     def variants(self, plan: str | None = None) -> Tried:
         """Return a try with its variants as they are now; of the newest try unless named."""
-        from mulligan.api.operations.variant_words import outcome
+        from mulligan.api.trials.variant_words import outcome
 
         services = self._services
         plan_id = services.variants.newest_try() if plan is None else services.queries.plan_id(plan)
@@ -71,7 +71,7 @@ class ProjectTrials(ProjectUpkeep):
 
     def tried(self, plan: str, execution: Execution) -> Tried | None:
         """Return what an execution, such as a resume, made of a try; None: the plan is not one, or stopped before."""
-        from mulligan.api.operations.variant_words import outcome
+        from mulligan.api.trials.variant_words import outcome
         from mulligan.errors import QuestionOpen
 
         services = self._services
@@ -84,7 +84,7 @@ class ProjectTrials(ProjectUpkeep):
 
         The variant is a name or number in that try, the newest one unless named, or the handle of a variant.
         """
-        from mulligan.api.operations.variant_words import outcome, pick
+        from mulligan.api.trials.variant_words import outcome, pick
 
         plan_id, execution = pick(self._services, variant, plan, rationale, self._observer)
         return outcome(self._services, plan_id, execution)
@@ -101,7 +101,7 @@ class ProjectTrials(ProjectUpkeep):
         folder: Path | None = None,
     ) -> Diff:
         """Compare the results of two variants, which are named as in `pick_variant`; `paths` are as in `diff`."""
-        from mulligan.api.operations.variant_words import find_variant
+        from mulligan.api.trials.variant_words import find_variant
         from mulligan.application.queries.checkpoint_diff import DiffWish
 
         sides = [f"{find_variant(self._services, word, plan)[1].handle}@-1" for word in (old, new)]

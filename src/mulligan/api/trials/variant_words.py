@@ -52,7 +52,7 @@ class Tried(Struct, frozen=True, kw_only=True):
 
 
 class TryWords(Struct, frozen=True, kw_only=True):
-    """What to try, in the words of users."""
+    """A wish to try something, in the words of users."""
 
     words: Sequence[str]
     count: int | None
@@ -129,7 +129,11 @@ def outcome(services: Services, plan_id: PlanId, execution: Execution | None = N
         variants=variants,
         passed=sum(variant.passed for variant in variants),
         picked=next((variant.variant for variant in variants if variant.picked), None),
-        messages=(*status.messages, *(execution.messages if execution else ())),
+        messages=(
+            *status.messages,
+            *services.variants.failures(plan_id),
+            *(execution.messages if execution else ()),
+        ),
         error=error,
     )
 
