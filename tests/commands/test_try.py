@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import mulligan
+from mulligan.cli.main import run
 from tests.commands.program import ask, data_of
 from tests.commands.timelines import cut_off, killed, kind_of, plain_folder, use_own_git
 from tests.support.git_world import run_git
@@ -317,3 +318,24 @@ def test_variants_run_in_the_folder_where_the_user_is(folder: Path) -> None:
         folder / "sub", "try", "-n", "1", "--name", "s", "--resource", "..", "--", "sh", "-c", "touch here"
     )
     assert shown(folder, "s.1", "sub/here") == ""
+
+
+def test_shells_complete_variants(folder: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: Any) -> None:
+    data_of(folder, "try", "--variant", "quick=true", "--variant", "slow=true")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("_MULLIGAN_COMPLETE", "bash")
+    found: dict[str, list[str]] = {}
+    for line in (
+        "mulligan try pick ",
+        "mulligan try diff quick s",
+        "mulligan try -n 2 -- ca",
+        "mulligan try p",
+    ):
+        monkeypatch.setenv("_MULLIGAN_LINE", line)
+        assert run([]) == 0
+        told = capfdbinary.readouterr().out.decode().splitlines()
+        found[line] = [" ".join(each.split("\t")[:2]).strip() for each in told]
+    assert sorted(found["mulligan try pick "]) == ["plain quick", "plain slow"]
+    assert found["mulligan try diff quick s"] == ["plain slow"]
+    assert found["mulligan try -n 2 -- ca"] == ["program"]
+    assert found["mulligan try p"] == ["plain pick"]

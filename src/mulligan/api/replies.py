@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mulligan.application.queries.plan_queries import PlanStatus
     from mulligan.application.queries.step_outputs import StepOutput
     from mulligan.application.runs.plan_executor import Execution
+    from mulligan.application.timeline.attributions import CallView
     from mulligan.application.timeline.timeline_queries import EntryView
     from mulligan.application.timeline.timeline_service import Undone
     from mulligan.domain.plans.event import Event
@@ -114,6 +115,11 @@ def log_reply(events: Sequence[Event], messages: Sequence[str] = ()) -> Reply:
 def timeline_reply(entries: Sequence[EntryView], messages: Sequence[str] = ()) -> Reply:
     """Answer with the timeline of the folder, newest first."""
     return Reply(data={"entries": entries}, messages=messages)
+
+
+def calls_reply(entry: EntryView, calls: Sequence[CallView]) -> Reply:
+    """Answer with an entry of the timeline and the calls of the agent that it is about."""
+    return Reply(data={"entry": entry, "calls": calls})
 
 
 def undone_reply(done: Undone) -> Reply:

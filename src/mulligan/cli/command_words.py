@@ -80,6 +80,7 @@ OPTIONS = {
     "new": ("--to", "CP"),
     "old": ("--from", "CP"),
     "on": ("--on", "PLAN"),
+    "only": ("--only", "WHAT"),
     "onto_branch": ("--onto-branch", ""),
     "project": ("--project", "PATH"),
     "resource": ("--resource", "PATH"),
@@ -112,7 +113,9 @@ def command_line(step: NextStep) -> str:
     options: list[str] = []
     for name, value in facts.items():
         option, placeholder = OPTIONS[name]
-        options += [option, *(_value(value, placeholder) if placeholder else ())]
+        several = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+        for each in several:  # given once each
+            options += [option, *(_value(each, placeholder) if placeholder else ())]
     at = words.index("--") if "--" in words else len(words)  # what follows is the command's
     return " ".join((*words[:at], *options, *words[at:]))
 

@@ -62,6 +62,13 @@ class EntryNotFound(NotFound):
     hint = Advice(NextStep("timeline"), " shows the entries with their numbers")
 
 
+class CallNotFound(NotFound):
+    """A prompt of an agent has no call of this number."""
+
+    message = "there is no call {call}: entry {entry} has {count}"
+    hint = Advice(NextStep("log", plan="{entry}"), " lists its calls")
+
+
 class NothingToCompare(Refused):
     """The checkpoints of an entry of the timeline are gone, or there are none."""
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from mulligan import errors
 from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.domain.resources.resource import Resource, type_of_folder
-from mulligan.errors import DatabaseUnusable
 from mulligan.ports import StopRequest
 from mulligan.rows.place_codec import Places
 from mulligan.wiring.database_place import SQLITE, database_at, database_in, reader_of
@@ -90,7 +90,7 @@ class Adapters:
         # A log without its database is a loss too: SQLite would begin a new one, and drop the log.
         empty = not files[0].exists() or not any(file.exists() and file.stat().st_size for file in files)
         if empty and pack_storage(self).list():
-            raise DatabaseUnusable(
+            raise errors.DatabaseUnusable(
                 database=str(self.database_path),
                 reason="it is empty or missing, but the store beside it holds snapshots",
                 hint=f"put the database back; to start from scratch instead, move {self.home} away",
@@ -207,6 +207,10 @@ class Adapters:
         from mulligan.wiring.home_wiring import home_census
 
         return home_census(self.around, self.place)
+
+    def find_trees(self) -> PackedTrees:
+        """Return the stored trees; who seldom needs them asks here."""
+        return self.trees
 
     @cached_property
     def trees(self) -> PackedTrees:

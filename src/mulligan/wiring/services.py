@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from mulligan.application.runs.sessions import SessionService
     from mulligan.application.sandboxes.doctor import DoctorService
     from mulligan.application.subplans.conflict_resolution import ResolveService
+    from mulligan.application.timeline.attributions import Attributions
+    from mulligan.application.timeline.only_undo import OnlyUndoService
     from mulligan.application.timeline.timeline_queries import TimelineQueries
     from mulligan.application.timeline.timeline_service import TimelineService
     from mulligan.domain.plans.plan import PlanDefinition
@@ -108,6 +110,7 @@ class Services:
     extensions: ExtensionService = _in("plans.plan_extension.ExtensionService")
     executor: PlanExecutor = _in("runs.plan_executor.PlanExecutor")
     library: CheckpointLibrary = _in("checkpoints.checkpoint_library.CheckpointLibrary")
+    only_undos: OnlyUndoService = _in("timeline.only_undo.OnlyUndoService")
     outputs: StepOutputs = _in("queries.step_outputs.StepOutputs")
     path_purges: PathPurgeService = _in("paths.path_purge.PathPurgeService")
     path_restores: PathRestoreService = _in("paths.path_restore.PathRestoreService")
@@ -136,6 +139,7 @@ class Services:
     copies = _in("bisection.scratch_copies.ScratchCopies")
     children = _in("subplans.child_plans.ChildPlans")
     claims: PlanClaims = _in("plans.plan_claims.PlanClaims")
+    attributions: Attributions = _in("timeline.attributions.Attributions")
     cut_off = _in("timeline.cut_off_work.CutOffWork")
     ended = _in("sandboxes.ended_sandboxes.EndedSandboxes")
     failures = _in("runs.step_failure.FailureService")

@@ -99,6 +99,7 @@ class _Duration(click.ParamType[float]):
         return seconds
 
 
+@everywhere
 @click.group(
     cls=_TryGroup,
     name="try",
@@ -107,7 +108,6 @@ class _Duration(click.ParamType[float]):
         ["mulligan try -n 2 --check 'grep -q v2 api.txt' -- sed -i s/v1/v2/ api.txt"], _CODES
     ),
 )
-@everywhere
 @click.option(
     "-n", "count", type=click.IntRange(min=1), metavar="N", help="How many variants; 2 unless given."
 )
