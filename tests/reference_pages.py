@@ -61,6 +61,9 @@ BEFORE = {
     "plan resume": "mulligan plan rollback --yes upgrade-api draft",
     "plan unapply": "mulligan plan apply --yes upgrade-api",
     "redo": "mulligan undo --yes",
+    "try diff": "mulligan try -n 2 -- sed -i s/v1/v2/ api.txt",
+    "try pick": "mulligan try -n 2 -- sed -i s/v1/v2/ api.txt",
+    "try show": "mulligan try -n 2 -- sed -i s/v1/v2/ api.txt",
 }
 # Examples that name what is different each time.
 NOT_RUN = {
@@ -82,6 +85,8 @@ def _leaves(group: click.Group, words: str) -> Iterator[tuple[str, click.Command
         command = group.get_command(context, name)
         assert command is not None
         if isinstance(command, click.Group):
+            if command.invoke_without_command:
+                yield words + name, command
             yield from _leaves(command, f"{words}{name} ")
         else:
             yield words + name, command

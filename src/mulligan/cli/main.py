@@ -31,6 +31,7 @@ _GROUPS = {
     "config": "mulligan.cli.commands.config_commands",
     "project": "mulligan.cli.commands.home_commands",
     "tool": "mulligan.cli.commands.tool_commands",
+    "try": "mulligan.cli.commands.forks.try_commands",
 }
 # Commands that run another one: their exit code is that of the other, and 125 is a failure of their own.
 _WRAPPERS = ("run", "shell")
@@ -62,6 +63,7 @@ _VERBS = {
 _WITH_VALUE = (
     *("--format", "--project", "-c", "--limit", "-n"),
     *("--resource", "--name", "--on", "--message", "-m", "--good", "--bad"),
+    *("--variant", "--check", "--from", "--timeout", "--rationale"),
 )
 
 
@@ -228,7 +230,10 @@ def _without_command(arguments: Sequence[str]) -> Sequence[str]:
 
 def _command_name(arguments: Sequence[str]) -> str:
     """Return the words that name the command, for the envelope; always with its group."""
-    words = [word for _, word in _words(arguments) if word != "--"]
+    named = [word for _, word in _words(arguments)]
+    words = [word for word in named if word != "--"]
+    if words[:1] == ["try"]:  # what follows `--` is the command to try
+        return " ".join(named[: named.index("--") if "--" in named else None][:2])
     if words[:1] == ["log"]:
         return "plan log" if len(words) > 1 else "log"  # without a plan it is the timeline
     if words and words[0] in _VERBS:
