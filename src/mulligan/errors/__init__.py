@@ -53,7 +53,8 @@ __getattr__, __dir__, __all__ = lazy_exports(
         ),
         "mulligan.errors.refused_places": (
             "AgentFileUnusable AgentMissing AgentPlaceUnsuitable ApplyUnderWay BranchDiffers ChangedMeanwhile "
-            "CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseTooNew DiskLimitExceeded FileInUse "
+            "CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseTooNew DiskLimitExceeded ExtraMissing "
+            "FileInUse "
             "LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay PathIsFolder "
             "PathNotForgettable PathNotInCheckpoint PathNowhere PathOutside PathReserved ProjectBusy "
             "ProjectCopied ProjectForeign ProjectHomeMissing ProjectInSandbox ProjectMadeMeanwhile "
