@@ -158,7 +158,7 @@ class Invocation(Struct, kw_only=True, dict=True):
     def _opened(self, project: "Project") -> "Project":
         self.found = project
         if project.notes:
-            from mulligan.cli.command_words import in_commands  # here: few projects have something to say
+            from mulligan.api.command_words import in_commands  # here: few projects have something to say
 
             for note in project.notes:
                 self._tell(in_commands(note))

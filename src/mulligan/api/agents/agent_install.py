@@ -148,7 +148,15 @@ def _options(around: Surroundings, agent: Agent, *, strict: bool, everywhere: bo
 
 def _files(around: Surroundings, agent: Agent, scope: Scope, root: Path) -> Iterator[tuple[Place, AgentFile]]:
     for place in places_of(agent, scope):
-        yield place, AgentFile(base_folder(around, place, root) / place.name)
+        file = AgentFile(base_folder(around, place, root) / place.name)
+        if scope is Scope.PROJECT and not file.is_inside(root):
+            raise AgentFileUnusable(
+                file=str(file.path),
+                line=1,
+                reason="leads out of the project through a symlink",
+                hint="write into the configuration of the user instead: without --scope project",
+            )
+        yield place, file
 
 
 def _install_edits(

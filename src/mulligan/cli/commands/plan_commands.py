@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mulligan.api.command_words import in_commands
 from mulligan.cli.answers.answer import Answer, Document, Line
 from mulligan.cli.answers.status_answer import executed_answer, status_answer
-from mulligan.cli.command_words import in_commands
 from mulligan.cli.commands.command_groups import SuggestingGroup
 from mulligan.cli.commands.declaration import (
     CommandWithPaths,

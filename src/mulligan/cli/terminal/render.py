@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
+from mulligan.api.command_words import in_commands
 from mulligan.api.document import document, harmless, harmless_lines, text_with_times
 from mulligan.cli.answers.answer import (
     Answer,
@@ -24,7 +25,6 @@ from mulligan.cli.answers.answer import (
     Table,
 )
 from mulligan.cli.answers.plain_words import in_words
-from mulligan.cli.command_words import in_commands
 from mulligan.cli.terminal.folds import breaks, folded
 from mulligan.cli.terminal.glyphs import has_signs, plain_signs
 from mulligan.cli.terminal.tables import table_text
