@@ -451,4 +451,4 @@ def test_a_database_behind_a_symlink_refuses_no_session(checkout: Path, tmp_path
     agent = FakeAgent(checkout)
     assert agent.start() == {}
     sandboxes = data_of(checkout, "status", "claude-code")["sandboxes"]
-    assert [Path(s["location"]).name for s in sandboxes] == ["checkout", "app.db"]
+    assert [s["resource"] for s in sandboxes] == ["workspace", "database-1"]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
     from mulligan.config import Entry
+    from mulligan.domain.agents.conversation import Lineage
     from mulligan.osfiles.tempdirs import Rooms
     from mulligan.ports import Confinement, Pins, RealPlaces
     from mulligan.rows.database import Database
@@ -126,6 +127,12 @@ class Adapters:
         from mulligan.adapters.sandboxes.agent_workplace import resources_in
 
         return resources_in(self.project, Path(folder), self.settings.of_project().agent_databases)
+
+    def conversation_of(self, transcript: str, prompt: str) -> Lineage | None:
+        """Return the prompts that a prompt of an agent continues from."""
+        from mulligan.adapters.agents.transcripts import conversation_of
+
+        return conversation_of(transcript, prompt)
 
     def shown_settings(self) -> list[Entry]:
         """Every setting of the project; the database's address is shown as it is used."""

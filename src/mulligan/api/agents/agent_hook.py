@@ -80,6 +80,8 @@ def _answered(
             return kind, HookAnswer()
         kind = event.kind
         answer = record(event)
+        if answer.message is not None:
+            answer = replace(answer, message=in_commands(answer.message))
     except Exception as exc:  # noqa: BLE001 - whatever it is must not stop the agent
         problem = _text_of(exc)
         answer = _failed(around, call, event, exc)

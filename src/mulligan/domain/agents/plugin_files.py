@@ -56,6 +56,7 @@ function call(hook, payload) {
 
 export const Mulligan = async ({ directory, client }) => {
   const parents = new Map()
+  const reverted = new Map()
   const root = (id) => {
     let session = id
     while (parents.has(session)) session = parents.get(session)
@@ -84,6 +85,13 @@ export const Mulligan = async ({ directory, client }) => {
       if (event.type === "session.created" && facts.info?.parentID) parents.set(facts.info.id, facts.info.parentID)
       if (event.type === "session.created" || event.type === "session.idle") {
         await report(event.type, facts.sessionID ?? facts.info?.id, { properties: facts })
+      }
+      if (event.type === "session.updated" && facts.info) {
+        const { id, revert } = facts.info
+        const before = reverted.get(id)
+        reverted.set(id, revert?.messageID)
+        const properties = { sessionID: id, info: { revert: { messageID: revert?.messageID } } }
+        if (revert?.messageID && before !== revert.messageID) await report(event.type, id, { properties })
       }
     },
     "chat.message": async (input, output) => {
