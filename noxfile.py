@@ -154,6 +154,25 @@ def flask(session: nox.Session) -> None:
 
 
 @nox.session
+def agents(session: nox.Session) -> None:
+    """Six real coding agents from npm, 2 GB, with a scripted model: half an hour. `-- -k codex` runs one of them."""
+    needed = {"npm": "npm", "tmux": "tmux"}
+    missing = [package for program, package in needed.items() if shutil.which(program) is None]
+    if missing and (os.geteuid() != 0 or shutil.which("apt-get") is None):
+        session.error(f"this needs {', '.join(missing)}: install it, on Debian with `apt-get install`")
+    if missing:
+        session.run("apt-get", "install", "-y", "--no-install-recommends", *missing, external=True)
+    codes = [0, 1]  # what cannot be installed is named, and its tests fail
+    packages = str(BUILD / "agents" / "packages")
+    session.run(
+        sys.executable, "-m", "tests.real_agents.packages", packages, env=ENVIRONMENT, success_codes=codes
+    )
+    with in_memory() as temporary:
+        tests = ["tests/real_agents/each_agent.py"]
+        python(session, "pytest", "-s", "--timeout=3600", *tests, *session.posargs, env=temporary)
+
+
+@nox.session
 def filesystems(session: nox.Session) -> None:
     """Trees and sandboxes on xfs, btrfs, tmpfs and one that ignores case; as root, half an hour. `-- xfs` runs one."""
     if os.geteuid() != 0:

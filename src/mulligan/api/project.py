@@ -7,8 +7,11 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from mulligan import errors
 from mulligan.api.project_upkeep import ProjectUpkeep
-from mulligan.errors import NextStep, NothingToRedo, UsageWrong
+from mulligan.errors import NextStep
 
 if TYPE_CHECKING:
     from mulligan.api.local_server.kept_watches import KeptWatches
@@ -116,7 +119,9 @@ class Project(ProjectUpkeep):
         services = self._services
         if on is not None:
             if resource is not None or name is not None:
-                raise UsageWrong(reason="the plan that goes on has resource and name", hint="omit them")
+                raise errors.UsageWrong(
+                    reason="the plan that goes on has resource and name", hint="omit them"
+                )
             plan_id = self._plan_id(on)
             execution = services.extensions.extend(
                 plan_id, words, folder=folder, keep=keep, observer=self._observer, streams=streams
@@ -343,30 +348,38 @@ class Project(ProjectUpkeep):
         onto_branch: bool = False,
         keep_commits: bool = False,
         only: Sequence[str] = (),
+        end_processes: bool = False,
     ) -> Undone:
         """Take back what was done last and still counts, over all plans; what others changed since stays.
 
         `what` names a plan, to stay within it, or an entry of the timeline by its number. An apply to a checkout that
         is on another branch now needs `onto_branch`. With `keep_commits` only files change of what was done in place.
         `only` names sessions, prompts (`3`) and calls (`3.2`) of agents instead: what they did goes, and what others
-        did at the same time and since stays.
+        did at the same time and since stays. `end_processes` ends what calls of agents left running, first.
         """
+        end, left = end_processes and not dry_run, self._services.left_processes
         if only:
             if what is not None or onto_branch:
-                raise UsageWrong(reason="`only` names what to undo", hint="leave the others out")
-            return self._services.only_undos.undo(
+                raise errors.UsageWrong(reason="`only` names what to undo", hint="leave the others out")
+            running = left.of_words(only, end=end)
+            done = self._services.only_undos.undo(
                 only, self._observer, dry_run=dry_run, keep_commits=keep_commits
             )
+            return replace(done, processes=tuple(running))
         number = what if isinstance(what, int) else self.entry_to_undo(what, settle=not dry_run)
-        return self._services.turns.undo(
+        running = left.of_entry(number, end=end)
+        done = self._services.turns.undo(
             number, self._observer, dry_run=dry_run, onto_branch=onto_branch, keep_commits=keep_commits
         )
+        return replace(done, processes=tuple(running))
 
     def redo(self, number: int | None = None, *, dry_run: bool = False, onto_branch: bool = False) -> Undone:
         """Bring back what was undone last; a number makes sure that it is that entry. `onto_branch` as in `undo`."""
         latest = self.entry_to_redo(settle=not dry_run)
         if number not in (None, latest):
-            raise NothingToRedo(reason=f"entry {number} is not what was undone last, which is {latest}")
+            raise errors.NothingToRedo(
+                reason=f"entry {number} is not what was undone last, which is {latest}"
+            )
         return self._services.turns.redo(latest, self._observer, dry_run=dry_run, onto_branch=onto_branch)
 
     def entry_to_redo(self, *, settle: bool = False) -> int:

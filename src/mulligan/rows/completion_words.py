@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,6 +10,7 @@ from msgspec import Struct
 from mulligan.domain.plans.plan import State
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import as_id_prefix
+from mulligan.domain.text.json_value import read_json
 from mulligan.rows.tables.plan_rows import IDLE
 
 if TYPE_CHECKING:
@@ -155,14 +155,14 @@ class KnownWords(Struct, frozen=True, eq=False):
         """The paths in which a plan has conflicts."""
         for plan_id in self._plan_ids(plan)[:1]:
             for row in self.db.rows(_CONFLICTS, (plan_id,)):
-                for conflict in json.loads(row["conflicts_json"]):
+                for conflict in read_json(row["conflicts_json"]):
                     yield conflict["path"], conflict["reason"]
 
     def alternatives(self, plan: str) -> Iterator[Word]:
         """The answers to the question that a plan waits with."""
         for plan_id in self._plan_ids(plan)[:1]:
             for row in self.db.rows(_FAILURE, (plan_id,)):
-                question = json.loads(row["failure_json"]).get("question")
+                question = read_json(row["failure_json"]).get("question")
                 for word in question["alternatives"] if question else ():
                     yield word, question["question"]
 

@@ -1,6 +1,5 @@
 """Plan definitions as JSON documents, for the column that keeps them."""
 
-import json
 from typing import Any, cast
 
 from mulligan.domain.plans.decision import Choice, Question
@@ -17,7 +16,7 @@ from mulligan.domain.plans.step import (
     ToolUse,
 )
 from mulligan.domain.resources.resource import Resource, ResourceType, Strategy
-from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.text.json_value import Json, JsonObject, read_json
 from mulligan.rows.columns import json_text
 
 
@@ -46,7 +45,7 @@ def definition_to_text(definition: PlanDefinition) -> str:
 
 def definition_from_text(text: str) -> PlanDefinition:
     """Read back what `definition_to_text` wrote."""
-    document = json.loads(text)
+    document = read_json(text)
     policy = document["rollback_policy"]
     policy["on_failure"] = OnFailure(policy["on_failure"])
     return PlanDefinition(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from mulligan import errors
 from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.domain.resources.resource import Resource, type_of_folder
-from mulligan.errors import DatabaseUnusable
 from mulligan.ports import StopRequest
 from mulligan.rows.place_codec import Places
 from mulligan.wiring.database_place import SQLITE, database_at, database_in, reader_of
@@ -18,7 +18,7 @@ from mulligan.wiring.layered_settings import LayeredSettings
 from mulligan.wiring.system_clock import SystemClock, UlidSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mulligan.adapters.engine.side_thread import SideThreads
     from mulligan.adapters.homes.home_census import HomeCensus
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
     from mulligan.config import Entry
     from mulligan.domain.agents.conversation import Lineage
+    from mulligan.domain.agents.left_process import RunningProcess
     from mulligan.osfiles.tempdirs import Rooms
     from mulligan.ports import Confinement, Pins, RealPlaces
     from mulligan.rows.database import Database
@@ -91,7 +92,7 @@ class Adapters:
         # A log without its database is a loss too: SQLite would begin a new one, and drop the log.
         empty = not files[0].exists() or not any(file.exists() and file.stat().st_size for file in files)
         if empty and pack_storage(self).list():
-            raise DatabaseUnusable(
+            raise errors.DatabaseUnusable(
                 database=str(self.database_path),
                 reason="it is empty or missing, but the store beside it holds snapshots",
                 hint=f"put the database back; to start from scratch instead, move {self.home} away",
@@ -133,6 +134,20 @@ class Adapters:
         from mulligan.adapters.agents.transcripts import conversation_of
 
         return conversation_of(transcript, prompt)
+
+    @property
+    def processes_of(self) -> Callable[[str, str], Sequence[RunningProcess]]:
+        """Returns the processes of an agent's session in a folder."""
+        from mulligan.adapters.agents.agent_processes import processes_of
+
+        return processes_of
+
+    @property
+    def end_process(self) -> Callable[[RunningProcess], bool]:
+        """Ends a process of an agent."""
+        from mulligan.adapters.agents.agent_processes import end_process
+
+        return end_process
 
     def shown_settings(self) -> list[Entry]:
         """Every setting of the project; the database's address is shown as it is used."""
@@ -214,6 +229,10 @@ class Adapters:
         from mulligan.wiring.home_wiring import home_census
 
         return home_census(self.around, self.place)
+
+    def find_trees(self) -> PackedTrees:
+        """Return the stored trees; who seldom needs them asks here."""
+        return self.trees
 
     @cached_property
     def trees(self) -> PackedTrees:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from mulligan import errors
 from mulligan.adapters.homes.home_index import HomeIndex
 from mulligan.adapters.homes.home_search import ProjectPlace, find_project, require_project
-from mulligan.errors import SystemFailed
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ def _current_folder() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError as exc:
-        raise SystemFailed(
+        raise errors.SystemFailed(
             path="the current folder",
             reason="it was removed, or moved to where it cannot be reached",
             hint="change to a folder that exists (`cd`), then try again",

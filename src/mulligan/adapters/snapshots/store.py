@@ -20,9 +20,9 @@ from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, EntryKind
 from mulligan.adapters.snapshots.new_trees.tree_creation import Creation, Source
 from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
 from mulligan.adapters.snapshots.packs.live_objects import Marks
-from mulligan.adapters.snapshots.packs.objects import HashingSink, Sink
 from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
 from mulligan.adapters.snapshots.packs.repack import join_small_packs
+from mulligan.adapters.snapshots.packs.sinks import HashingSink, Sink
 from mulligan.adapters.snapshots.packs.sweep import Level, Sweep
 from mulligan.adapters.snapshots.packs.verification import Verification
 from mulligan.adapters.snapshots.restore.adoption import doubts_about

@@ -16,6 +16,7 @@ from mulligan.application.agents.session_plans import SessionPlans
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.runs.commit import Commit, Entry
 from mulligan.application.runs.run import Run
+from mulligan.application.timeline.left_processes import LeftProcesses
 from mulligan.application.timeline.only_undo import OnlyUndoService
 from mulligan.domain.agents.agent_event import AgentEvent, EventKind, HookAnswer
 from mulligan.domain.agents.agent_session import UNSEEN_PROMPT, AgentMoment, AgentSession, prompt_title
@@ -49,6 +50,7 @@ class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
     checkpoints: CheckpointService
     store: SnapshotStore
     only_undos: OnlyUndoService
+    left_processes: LeftProcesses
     conversation_of: ConversationOf
     ids: Ids
     clock: Clock
@@ -69,7 +71,29 @@ class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
             message = self._followed(gone, observer) if follows else _offer(gone)
             with self.agent_plans.claimed(session, observer) as run:
                 answer = self._recorded(run, session, event)
-            return replace(answer, message=message) if message else answer
+            said = [text for text in (message, self._still_running(session, event)) if text]
+            return replace(answer, message=_lines(said)) if said else answer
+
+    # --- processes -----------------------------------------------------------------------------------------
+
+    def _still_running(self, session: AgentSession, event: AgentEvent) -> str | None:
+        """Name the processes that calls which this event cut off left running."""
+        if event.kind not in (EventKind.PROMPT, EventKind.STOP, EventKind.INTERRUPT) or session.entry is None:
+            return None
+        with self.database.reading() as db:
+            named = self.left_processes.attributions.named_calls(db, session.entry)
+            newest = db.agents.newest(session.plan_id)
+        now = newest.group_id if newest is not None else None
+        cut_off = [each for each in named if each.call.status is CallStatus.INTERRUPTED]
+        cut_off = [each for each in cut_off if each.call.detail.get("until") == now]
+        left = self.left_processes.of_calls(cut_off) if cut_off else ()
+        if not left:
+            return None
+        words = "; ".join(
+            f"process {each.pid} of call {each.call} ({each.command})" for each in left[:_NAMED]
+        )
+        pids = " ".join(str(each.pid) for each in left)
+        return f"mulligan: still running after a call was cut off: {words}. To end what runs: kill {pids}"
 
     # --- the conversation ----------------------------------------------------------------------------------
 
@@ -153,6 +177,11 @@ class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
                     if each.of_files
                 ]
         return found
+
+
+def _lines(texts: Sequence[str]) -> str:
+    parts = [part for text in texts for part in ("\n", text)]
+    return Advice(*parts[1:])
 
 
 def _offer(gone: Sequence[TimelineEntry]) -> str | None:
@@ -308,11 +337,16 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
         return self._begin(commit, group_id, now, entry.title)
 
     def _end(self, commit: Commit, group_id: GroupId, now: datetime, status: DeedStatus) -> None:
-        """Record that the prompt is answered, or was given up; calls without an end were cut off."""
+        """Record that the prompt is answered, or was given up; calls without an end were cut off.
+
+        Where the agent stops on its own, an edit without an end is one that failed: some agents report no end of it.
+        """
+        cut_off = False
         for call in self.running:
-            commit.record(
-                replace(call, status=CallStatus.INTERRUPTED, detail=call.detail | {"until": group_id})
-            )
+            failed = self.event.kind is EventKind.STOP and "paths" in call.detail
+            cut_off = cut_off or not failed
+            ended = CallStatus.FAILED if failed else CallStatus.INTERRUPTED
+            commit.record(replace(call, status=ended, detail=call.detail | {"until": group_id}))
         if self.session.entry is None:
             return
         entry = commit.db.entries.get(self.session.entry)
@@ -328,7 +362,7 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
             StepRecord(index=entry.step_index, name=entry.title, status=StepStatus.DONE, duration_ms=took),
             Entry(type=EventType.STEP_DONE, data=data, at=now),
         )
-        end = DeedStatus.INTERRUPTED if self.running else status
+        end = DeedStatus.INTERRUPTED if cut_off else status
         # Without a call that may be at work, what changed since the last one is not the agent's.
         background = self.event.background or commit.db.tool_calls.any_in_background(
             entry.plan_id, entry.step_index

@@ -12,24 +12,18 @@ from mulligan.cli.answers.rollback_answer import changes_blocks
 from mulligan.cli.commands.declaration import not_shown
 from mulligan.domain.history.lines import Direction
 from mulligan.domain.history.timeline_entry import DeedKind, DeedStatus
-from mulligan.domain.plans.tool import CallStatus
 from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from mulligan.api.results import CallView, EntryView, Listing, Undone
+    from mulligan.api.results import CallView, EntryView, LeftProcess, Listing, Undone
 
-_STATUS = {
+_STATUS = {  # of calls too, which have the same words
     DeedStatus.RUNNING: "cut off or running",
     DeedStatus.INTERRUPTED: "cut off",
     DeedStatus.FAILED: "failed",
-}
-_CALL_STATUS = {
-    CallStatus.RUNNING: "cut off or running",
-    CallStatus.INTERRUPTED: "cut off",
-    CallStatus.FAILED: "failed",
 }
 
 
@@ -86,7 +80,7 @@ def _files_of_call(call: CallView) -> str:
 def _state_of_call(call: CallView) -> str:
     if call.undone:
         return "undone"
-    words = [_CALL_STATUS.get(call.status, ""), "left running" if call.background else ""]
+    words = [_STATUS.get(DeedStatus(call.status), ""), "left running" if call.background else ""]
     words += ["by a subagent"] if call.subagent else []
     return ", ".join(word for word in words if word)
 
@@ -117,6 +111,7 @@ def undone_answer(done: Undone) -> Answer:
         blocks += [Line(f"{undone}: {call}") for call in impact.undo if call not in impact.undo_failed]
         if done.dry_run:  # the messages cover one that is done
             blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
+    blocks += [Line(_process(each, done)) for each in done.processes]
     if done.changes_reverted:
         blocks += changes_blocks(
             done.changes_reverted,
@@ -134,6 +129,14 @@ def undone_answer(done: Undone) -> Answer:
         blocks.append(Line(other))
     answer = Answer.drawn(undone_reply(done), blocks, {done.plan_id: done.handle})
     return replace(answer, question=_question(done))
+
+
+def _process(left: LeftProcess, done: Undone) -> str:
+    words = f"process {left.pid}, which call {left.call} started: {left.command}"
+    if left.ended:
+        return f"ended: {words}"
+    how = "--end-processes ends it first" if done.dry_run else f"to end it: kill {left.pid}"
+    return f"still running, and may go on writing: {words}; {how}"
 
 
 def _whole_preview(done: Undone) -> str:

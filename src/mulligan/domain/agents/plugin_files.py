@@ -98,6 +98,10 @@ export const Mulligan = async ({ directory, client }) => {
       const parts = output.parts.filter((part) => part.type === "text").map((part) => ({ text: part.text }))
       await report("chat.message", input.sessionID, { input, output: { message: { id: output.message.id }, parts } })
     },
+    // The commands of the agent get the id of their session, by which processes that they leave running are recognised.
+    "shell.env": async (input, output) => {
+      if (output?.env && input?.sessionID) output.env.OPENCODE_SESSION_ID = root(input.sessionID)
+    },
     "tool.execute.before": async (input, output) => {
       if (READERS.has(input.tool)) return
       const done = await report("tool.execute.before", input.sessionID, { input, output: { args: output.args } })

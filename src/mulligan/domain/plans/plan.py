@@ -7,6 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mulligan import errors
 from mulligan.domain.checkpoints.checkpoint import PlanState
 from mulligan.domain.plans.decision import Question
 from mulligan.domain.plans.fork import Fork
@@ -14,7 +15,7 @@ from mulligan.domain.plans.step import Step
 from mulligan.domain.resources.resource import Resource
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 from mulligan.domain.text.json_value import Json, JsonObject
-from mulligan.errors import Advice, NextStep, TransitionIllegal
+from mulligan.errors import Advice, NextStep
 
 
 class Phase(StrEnum):
@@ -199,7 +200,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     def moved_to(self, phase: Phase, state: State, at: datetime) -> "Plan":
         """The plan in that phase and state, where the table of legal transitions has it."""
         if (phase, state) not in LEGAL[(self.phase, self.state)]:
-            raise TransitionIllegal(
+            raise errors.TransitionIllegal(
                 plan_id=self.plan_id, source=f"{self.phase}/{self.state}", target=f"{phase}/{state}"
             )
         conflicts = self.conflicts if state is State.CONSTRAINED else ()

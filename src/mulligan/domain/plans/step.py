@@ -12,7 +12,7 @@ from mulligan.domain.plans.decision import Choice, Question
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import LONGEST_NAME
 
-_UNNAMED = re.compile(r"step-[0-9]+")  # what plan files call steps without a name
+_UNNAMED = r"step-[0-9]+"  # what plan files call steps without a name
 _LONGEST_ABOUT = 50  # characters
 
 
@@ -96,7 +96,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
 def about(step: Step) -> str | None:
     """Describe a step that has no name of its own, in one short line: its command, question or path."""
-    if not _UNNAMED.fullmatch(step.name):
+    if not re.fullmatch(_UNNAMED, step.name):
         return None
     match step.action:
         case ToolUse(tool=tool, args=args):

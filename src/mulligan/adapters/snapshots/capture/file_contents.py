@@ -13,7 +13,7 @@ from mulligan.adapters.snapshots.format.chunks import CHUNK, CHUNKED_ABOVE, piec
 from mulligan.adapters.snapshots.format.pack_format import Kind
 from mulligan.adapters.snapshots.format.signatures import signature
 from mulligan.adapters.snapshots.format.tree_format import Attributes, Entry, EntryKind
-from mulligan.adapters.snapshots.packs.objects import Sink
+from mulligan.adapters.snapshots.packs.sinks import Sink
 from mulligan.adapters.snapshots.scan.scan import Gone
 from mulligan.osfiles.directory_handles import Place, path_of
 
