@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,10 @@ def programs() -> Iterator[Programs]:
         program.wait()
         assert program.stdout is not None
         program.stdout.close()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 MARK = {"CLAUDE_CODE_SESSION_ID": SESSION}
@@ -105,7 +110,7 @@ def test_a_stubborn_process_is_killed_and_another_one_with_its_number_never(
 ) -> None:
     monkeypatch.setattr("mulligan.adapters.agents.agent_processes._PATIENCE", 0.2)
     pid = programs.start(tmp_path, MARK, _STUBBORN)
-    (found,) = processes_of(SESSION, str(tmp_path))
+    (found,) = processes_of(SESSION, str(tmp_path), _now)
     other = type(found)(pid=pid, ticks=found.ticks + 1, started_at=found.started_at, command="")
     assert end_process(other)
     assert programs.runs(pid)
@@ -116,7 +121,7 @@ def test_a_stubborn_process_is_killed_and_another_one_with_its_number_never(
 
 def test_short_ids_and_hooks_of_mulligan_are_not_recognised(tmp_path: Path, programs: Programs) -> None:
     programs.start(tmp_path, {"CLAUDE_CODE_SESSION_ID": "s1"})
-    assert processes_of("s1", str(tmp_path)) == []
+    assert processes_of("s1", str(tmp_path), _now) == []
     script = tmp_path / "mulligan"
     script.write_text(_WAITING)
     program = subprocess.Popen(
@@ -128,4 +133,4 @@ def test_short_ids_and_hooks_of_mulligan_are_not_recognised(tmp_path: Path, prog
     programs.started.append(program)
     assert program.stdout is not None
     program.stdout.readline()
-    assert processes_of(SESSION, str(tmp_path)) == []
+    assert processes_of(SESSION, str(tmp_path), _now) == []

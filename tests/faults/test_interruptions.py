@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.db.connection import SqliteConnection
-from mulligan.api.command_words import in_commands
+from mulligan.api.operations.command_words import in_commands
 from mulligan.api.project import Project
 from mulligan.cli.answers.answer import Line
 from mulligan.cli.answers.status_answer import status_answer

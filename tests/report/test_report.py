@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import mulligan
-from mulligan.api.command_words import in_commands
 from mulligan.api.operations import report_file
+from mulligan.api.operations.command_words import in_commands
 from mulligan.cli.main import run
 from tests.commands.program import ask, data_of
 from tests.report.eventful import LINES, NAME, SCRIPT, eventful_project

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.api.command_words import in_commands
 from mulligan.api.document import document
 from mulligan.api.entrance import Unobserved, look_around, open_project
+from mulligan.api.operations.command_words import in_commands
 from mulligan.api.operations.tool_trust import trusting
 from mulligan.api.replies import application_reply, execution_reply
 from mulligan.cli.main import run

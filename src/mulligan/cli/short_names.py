@@ -8,7 +8,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from mulligan.api.command_words import command_line
+from mulligan.api.operations.command_words import command_line
 from mulligan.cli.answers.answer import Block, Document, Drawing, Line, Output, Patch, Row, Span, Table
 from mulligan.errors import Advice, NextStep
 

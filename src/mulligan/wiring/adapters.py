@@ -135,19 +135,17 @@ class Adapters:
 
         return conversation_of(transcript, prompt)
 
-    @property
-    def processes_of(self) -> Callable[[str, str], Sequence[RunningProcess]]:
-        """Returns the processes of an agent's session in a folder."""
+    def processes_of(self, session: str, folder: str) -> Sequence[RunningProcess]:
+        """Return the processes of an agent's session in a folder."""
         from mulligan.adapters.agents.agent_processes import processes_of
 
-        return processes_of
+        return processes_of(session, folder, self.clock.now)
 
-    @property
-    def end_process(self) -> Callable[[RunningProcess], bool]:
-        """Ends a process of an agent."""
+    def end_process(self, process: RunningProcess) -> bool:
+        """End a process of an agent; return whether it is gone."""
         from mulligan.adapters.agents.agent_processes import end_process
 
-        return end_process
+        return end_process(process)
 
     def shown_settings(self) -> list[Entry]:
         """Every setting of the project; the database's address is shown as it is used."""

@@ -7,10 +7,9 @@ user's own is not seen here.
 import os
 import select
 import signal
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from mulligan.domain.agents.left_process import RunningProcess
@@ -23,7 +22,7 @@ _PARENT, _STARTED = 1, 19  # fields of stat, counted from the state
 _PATIENCE = 5.0  # seconds for a process to end
 
 
-def processes_of(session: str, folder: str) -> list[RunningProcess]:
+def processes_of(session: str, folder: str, now: Callable[[], datetime]) -> list[RunningProcess]:
     """Return the processes of a session that work in a folder, without this program and all that started it."""
     if len(session) < _SHORTEST_ID:
         return []
@@ -36,7 +35,7 @@ def processes_of(session: str, folder: str) -> list[RunningProcess]:
         ticks = _stat(pid, _STARTED)
         if ticks:
             found.append(
-                RunningProcess(pid=pid, ticks=ticks, started_at=_moment(ticks), command=_command(pid))
+                RunningProcess(pid=pid, ticks=ticks, started_at=_moment(ticks, now()), command=_command(pid))
             )
     return found
 
@@ -93,10 +92,10 @@ def _command(pid: int) -> str:
     return harmless(words.decode(errors="replace"))[:_SHOWN]
 
 
-def _moment(ticks: int) -> datetime:
+def _moment(ticks: int, now: datetime) -> datetime:
     """Return when a process started, by the clock of this moment."""
-    ago = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-    return datetime.now(UTC) - timedelta(seconds=ago)
+    running = float(Path("/proc/uptime").read_text("ascii").split()[0])
+    return now - timedelta(seconds=running - ticks / os.sysconf("SC_CLK_TCK"))
 
 
 def _ancestors(pid: int) -> Iterator[int]:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from mulligan.adapters.agents.event_notes import EventNote, EventNotes
 from mulligan.adapters.agents.hook_pause import is_paused
 from mulligan.adapters.homes.home_search import Standing
-from mulligan.api.command_words import in_commands
+from mulligan.api.operations.command_words import in_commands
 from mulligan.config import ServerStart
 from mulligan.domain.agents.agent_event import AgentEvent, EventKind, HookAnswer
 from mulligan.domain.agents.agent_table import Agent

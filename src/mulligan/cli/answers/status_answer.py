@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mulligan.api.command_words import in_commands
+from mulligan.api.operations.command_words import in_commands
 from mulligan.cli.answers.answer import Answer, Block, Line, Table, cut, cut_lines
 from mulligan.cli.answers.plain_words import STEP_STATES, TAKEN, standing
 from mulligan.cli.terminal.times import lasting

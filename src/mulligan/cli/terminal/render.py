@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from mulligan import errors
-from mulligan.api.command_words import in_commands
 from mulligan.api.document import document, harmless, harmless_lines, text_with_times
+from mulligan.api.operations.command_words import in_commands
 from mulligan.cli.answers.answer import (
     Answer,
     Block,

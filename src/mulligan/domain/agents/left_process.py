@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mulligan.domain.plans.tool import ToolCall
 
-_CLOCKS = timedelta(milliseconds=50)  # by which two clocks may be apart
+_TICKS = timedelta(milliseconds=30)  # within which the start of a process is known
 
 
 class RunningProcess(Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ def left_by(
     newest_first = sorted(calls, key=lambda each: each.call.started_at, reverse=True)
     for process in processes:
         for each in newest_first:
-            begun = each.call.started_at - _CLOCKS <= process.started_at
-            if begun and (each.until is None or process.started_at <= each.until + _CLOCKS):
+            begun = each.call.started_at - _TICKS <= process.started_at
+            if begun and (each.until is None or process.started_at <= each.until - _TICKS):
                 yield process, each
                 break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mulligan.api.command_words import in_commands
+from mulligan.api.operations.command_words import in_commands
 from mulligan.cli.answers.answer import Answer, Line
 from mulligan.domain.text.plural import counted
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mulligan.api.command_words import in_commands
+from mulligan.api.operations.command_words import in_commands
 from mulligan.cli.answers.answer import Answer, Document, Line
 from mulligan.cli.commands.declaration import (
     CommandWithPaths,
