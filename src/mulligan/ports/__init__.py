@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from mulligan.ports.streams import Streams
     from mulligan.ports.tool_host import Confinement, RealPlaces, StepHost, Tool, Toolbox, ToolRequest
+    from mulligan.ports.tree_changes import ChangeReports, TreeChanges
     from mulligan.ports.unobserved import Unobserved
     from mulligan.ports.world import Clock, Ids, Observer
 
@@ -56,6 +57,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "mulligan.ports.stop_request": "StopRequest",
         "mulligan.ports.streams": "Streams",
         "mulligan.ports.tool_host": "Confinement RealPlaces StepHost Tool Toolbox ToolRequest",
+        "mulligan.ports.tree_changes": "ChangeReports TreeChanges",
         "mulligan.ports.unobserved": "Unobserved",
         "mulligan.ports.world": "Clock Ids Observer",
     },

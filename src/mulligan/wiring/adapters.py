@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
     from mulligan.config import Entry
     from mulligan.osfiles.tempdirs import Rooms
-    from mulligan.ports import Confinement, Pins, RealPlaces
+    from mulligan.ports import ChangeReports, Confinement, Pins, RealPlaces
     from mulligan.rows.database import Database
     from mulligan.rows.sql_connection import SqlConnection
     from mulligan.wiring.sandbox_kinds import ProjectSandboxes
@@ -101,6 +101,16 @@ class Adapters:
         """Give the database back, if it was opened."""
         if "database" in self.__dict__:
             self.database.close()
+
+    @cached_property
+    def reports(self) -> ChangeReports | None:
+        """The reports of the local server on what changed in trees; None where none runs."""
+        from mulligan.adapters.local_server.change_questions import ServedReports
+        from mulligan.adapters.local_server.server_place import ServerPlace
+        from mulligan.wiring.surroundings import installation
+
+        place = ServerPlace(home=self.home, environ=self.around.environ)
+        return ServedReports(place, installation()) if place.read() is not None else None
 
     @property
     def default_resource(self) -> Resource:
