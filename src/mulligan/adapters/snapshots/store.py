@@ -485,6 +485,8 @@ class PackedSnapshotStore(PackedTrees):
         restless = self._restless.get(tree.cache_key, frozenset())
         records = Records(sink, observer, restless=restless, at_work=at_work)
         served = self._reported(tree, known.top) if watch is None else None
+        if known.forgotten and served is not None:
+            served.lost(NOT_IN_STORE)
         looking = Looking(tree, known.top, watch, records, self._moments, served=served)
         looking.file = self._cache.file_of(tree.cache_key)
         return looking
