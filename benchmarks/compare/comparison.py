@@ -27,6 +27,7 @@ _WORK_FILES = {
     "executor": 1_000,
     "history": 10_000,  # groups
     "children": 10_000,
+    "variants": 10_000,
     "forks": 10_000,
     "real-path": 0,
 }

@@ -166,6 +166,13 @@ TARGETS: tuple[Target, ...] = (
         at_most=0.6,
     ),
     Target(
+        work="eight variants of a 10k-file tree at once, parked copies",
+        against="one variant",
+        ours="variants.8 variants@10000",
+        theirs="variants.1 variant@10000",
+        at_most=2,
+    ),
+    Target(
         work="plan rollback of 15 paths as a process, 10k files",
         against="git reset --hard, git clean -fd",
         ours="rollback.mulligan@10000",

@@ -93,14 +93,14 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         Raise SubplansFailed if a child failed after its retries, SubplanConflicts if a merge has conflicts.
         """
         going = self._find(run, step, subplans, number)
+        if subplans.merge_strategy is MergeStrategy.PICK and going.there:
+            self._go_on_with_variants(run, going)
         if going.waiting():
             self.checkpoints.auto_create_if_configured(
                 run, CheckpointType.ON_SUBPLAN_SPAWN, {"step": step.name}, between_steps=False
             )
         if subplans.mode is SubplanMode.PARALLEL:
             self._spawn(run, going, going.waiting())
-        if subplans.merge_strategy is MergeStrategy.PICK:
-            self._release(run, going, [child for child in going.there.values() if child.is_done])
         with self.engine.crew(run.observer) as crew:
             while True:
                 self._merge_ready(run, going)
@@ -305,6 +305,13 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             found = db.children.list(run.plan.plan_id)
         return [c for c in found if c.spawn.step_index == index and c.plan.state is not State.CANCELLED]
 
+    def _go_on_with_variants(self, run: Run, going: _Going) -> None:
+        """Record which variants of an earlier run continue, and give back what those have that are finished."""
+        self._release(run, going, [child for child in going.there.values() if child.is_done])
+        now = self.clock.now()
+        again = [_spawned(c.plan, now, again=True) for c in going.there.values() if not c.is_done]
+        run.record(run.plan, *again)
+
     def _release(self, run: Run, going: _Going, finished: Sequence[Child]) -> None:
         """Give the sandboxes of finished variants back: their checkpoints hold the results, others start in them.
 
@@ -314,7 +321,8 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             return
         with run.commit("variant.finish") as commit:
             sandboxes = self.children.forget_sandboxes(commit.db, finished)
-        self.children.remove(sandboxes, room=min(_limit(run, going), len(going.order)))
+        room = min(_limit(run, going), len(going.order)) + 1  # one for the plan of the next try
+        self.children.remove(sandboxes, room=room)
 
     def _end_unstarted(self, run: Run, going: _Going) -> None:
         """Cancel children that will not start, because another failed and the step is `fail_fast`."""
