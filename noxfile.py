@@ -276,7 +276,7 @@ def variables(more: dict[str, str] | None = None) -> dict[str, str]:
 def rewrite_assertions() -> None:
     """Let pytest rewrite the assertions of all tests and keep the bytecode, once and not in each of its processes.
 
-    What cannot be collected is told by the run of the tests.
+    The run of the tests reports what cannot be collected.
     """
     collect = [sys.executable, "-m", "pytest", "--collect-only", "-qq"]
     unit = str(Path("tests", "unit"))

@@ -27,7 +27,7 @@ def children(bench: Bench) -> Work:
                 make_project(project, [_step(mode)])
                 bench.disk.settle()
                 bench.mulligan(project, "plan", "execute", "plan.yaml")
-                tally.add(side, seconds_of_step(bench.mulligan_data(project, "plan", "log")["events"]))
+                tally.add(side, _seconds_of_step(bench.mulligan_data(project, "plan", "log")["events"]))
                 if mode == "parallel":
                     tally.add("mulligan fork", _fork(bench, project))
     with tally.part("forks"):
@@ -52,8 +52,7 @@ def _step(mode: str) -> dict[str, Any]:
     return {"name": "parts", "subplans": {"mode": mode, "max_parallel": _CHILDREN, "plans": plans}}
 
 
-def seconds_of_step(events: list[dict[str, Any]]) -> float:
-    """Return how long the first step took, by the log."""
+def _seconds_of_step(events: list[dict[str, Any]]) -> float:
     begun, ended = (
         next(datetime.fromisoformat(e["created_at"]) for e in events if e["type"] == type)
         for type in ("step_started", "step_done")

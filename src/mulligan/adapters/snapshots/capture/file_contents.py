@@ -73,7 +73,7 @@ def store_file(
                 return _content(fd, before, before.st_size, object_id, still=True)
     with (
         _opened_file(name, folder_fd, folder) as (fd, _),
-        not_written_by_sqlite(fd) if locks else nullcontext(False) as locked,
+        not_written_by_sqlite(fd) if locks else nullcontext(enter_result=False) as locked,
     ):
         before = os.fstat(fd)
         size, object_id = _store_so_far(name, fd, before.st_size, sink, told)
