@@ -79,6 +79,13 @@ TARGETS: tuple[Target, ...] = (
         faster=2,
     ),
     Target(
+        work="checkpoint create as a process after 5 changes, 100k files, server running",
+        against=SHADOW_GIT,
+        ours="running-plan.checkpoint create as a process, server running, 5 changes@100000",
+        theirs="git.five-changes@100000",
+        faster=5,
+    ),
+    Target(
         work="first snapshot of 100k files",
         against=SHADOW_GIT,
         ours="mulligan-scan.first@100000",
@@ -171,6 +178,13 @@ TARGETS: tuple[Target, ...] = (
         ours="rollback.mulligan@10000",
         theirs="rollback.git@10000",
         at_most=3,
+    ),
+    Target(
+        work="the same, server running",
+        against="git reset --hard, git clean -fd",
+        ours="rollback.mulligan, server running@10000",
+        theirs="rollback.git@10000",
+        at_most=2,
     ),
     Target(
         work="plan apply of 100 files into a git checkout, 100k files",

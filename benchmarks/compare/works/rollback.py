@@ -39,6 +39,18 @@ def rollback(bench: Bench) -> Work:
             seconds += run(["git", "clean", "--quiet", "-fd"], bench.budget, cwd=checkout).seconds
             tally.add("git", seconds)
             _expect_restored(paths, "git reset, git clean")
+        bench.mulligan(project, "serve", "--detach")
+        try:
+            for number in range(bench.repeats + 1):
+                paths = FifteenPaths(sandbox, repository.sources)
+                paths.make()
+                bench.disk.settle()
+                done = bench.mulligan(project, "plan", "rollback", "--yes", plan, "first")
+                if number:  # with the first question the server begins to watch the tree
+                    tally.add("mulligan, server running", done.seconds)
+                _expect_restored(paths, "mulligan plan rollback")
+        finally:
+            bench.mulligan(project, "serve", "--stop")
     return Work(
         key="rollback",
         title="plan rollback --yes of 15 paths as a process",

@@ -71,6 +71,16 @@ def _run(bench: Bench, tally: Tally, *, checkout: bool) -> None:
         bench.disk.settle()
         done = bench.mulligan(project, "checkpoint", "create", found["plan_id"], "--label", f"c{number}")
         tally.add("checkpoint create as a process, 5 changes", done.seconds)
+    bench.mulligan(project, "serve", "--detach")
+    try:
+        for number in range(bench.repeats + 1):
+            edit(sandbox, bench.repository.sources, CHANGED_FILES, 2_000 + number)
+            bench.disk.settle()
+            done = bench.mulligan(project, "checkpoint", "create", found["plan_id"], "--label", f"s{number}")
+            if number:  # with the first question the server begins to watch the tree
+                tally.add("checkpoint create as a process, server running, 5 changes", done.seconds)
+    finally:
+        bench.mulligan(project, "serve", "--stop")
     for number in range(bench.repeats):
         bench.disk.settle()
         done = bench.mulligan(project, "checkpoint", "create", found["plan_id"], "--label", f"n{number}")
