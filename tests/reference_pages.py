@@ -27,6 +27,7 @@ from tests.support.api_page import the_api
 from tests.support.measured import the_measurements
 from tests.support.page_examples import REFERENCE, ROOT, Example, ExampleProject, examples_of, lasting
 from tests.support.page_walks import DOCS, WALKED, walk
+from tests.support.tool_page import the_tools
 
 HINT = "run `python -m tests.reference_pages` and look at the difference"
 _PART = "<!-- {name}: written by `python -m tests.reference_pages` -->\n"
@@ -60,6 +61,9 @@ BEFORE = {
     "plan resume": "mulligan plan rollback --yes upgrade-api draft",
     "plan unapply": "mulligan plan apply --yes upgrade-api",
     "redo": "mulligan undo --yes",
+    "try diff": "mulligan try -n 2 -- sed -i s/v1/v2/ api.txt",
+    "try pick": "mulligan try -n 2 -- sed -i s/v1/v2/ api.txt",
+    "try show": "mulligan try -n 2 -- sed -i s/v1/v2/ api.txt",
 }
 # Examples that name what is different each time.
 NOT_RUN = {
@@ -81,6 +85,8 @@ def _leaves(group: click.Group, words: str) -> Iterator[tuple[str, click.Command
         command = group.get_command(context, name)
         assert command is not None
         if isinstance(command, click.Group):
+            if command.invoke_without_command:
+                yield words + name, command
             yield from _leaves(command, f"{words}{name} ")
         else:
             yield words + name, command
@@ -205,6 +211,7 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("reference/api.md", "api"): the_api,
     ("reference/cli.md", "commands"): the_commands,
     ("reference/json.md", "errors"): the_errors,
+    ("reference/mcp.md", "tools"): the_tools,
     ("explanation/why-not-shadow-git.md", "measured"): the_measurements,
 }
 

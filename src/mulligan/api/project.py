@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mulligan import errors
 from mulligan.api.project_upkeep import ProjectUpkeep
+from mulligan.api.trials.project_trials import ProjectTrials
 from mulligan.errors import NextStep
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from mulligan.ports import Streams
 
 
-class Project(ProjectUpkeep):
+class Project(ProjectTrials, ProjectUpkeep):
     """A folder with a project home, and all that can be done in it, by several threads at once."""
 
     @cached_property

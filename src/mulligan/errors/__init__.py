@@ -43,9 +43,9 @@ __getattr__, __dir__, __all__ = lazy_exports(
         ),
         "mulligan.errors.failures": (
             "ArchiveDamaged BisectionStopped BisectionUndecided CheckpointFailed DatabaseBusy "
-            "DatabaseUnusable HookPayloadUnusable HooksUnwell InternalError LockImpossible ProcessSurvives "
-            "ProgramFailed ProjectUnwell RestoreFailed RestoreIncomplete ServerSilent SnapshotDamaged "
-            "StepFailed SubplansFailed SystemFailed ToolFailed ToolTimedOut TreeUnsteady"
+            "DatabaseUnusable HookPayloadUnusable HooksUnwell InternalError LockImpossible NoVariantPassed "
+            "ProcessSurvives ProgramFailed ProjectUnwell RestoreFailed RestoreIncomplete ServerSilent "
+            "SnapshotDamaged StepFailed SubplansFailed SystemFailed ToolFailed ToolTimedOut TreeUnsteady"
         ),
         "mulligan.errors.misuses": (
             "PlanFileInvalid ReferenceInvalid SettingInvalid SettingUnknown SettingsFileInvalid StateNotJson "
@@ -53,13 +53,13 @@ __getattr__, __dir__, __all__ = lazy_exports(
         ),
         "mulligan.errors.refused_places": (
             "AgentFileUnusable AgentMissing AgentPlaceUnsuitable ApplyUnderWay BranchDiffers ChangedMeanwhile "
-            "CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseTooNew DiskLimitExceeded FileInUse "
-            "LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay PathIsFolder "
-            "PathNotForgettable PathNotInCheckpoint PathNowhere PathOutside PathReserved ProjectBusy "
-            "ProjectCopied ProjectForeign ProjectHomeMissing ProjectInSandbox ProjectMadeMeanwhile "
-            "ProjectNotFound ProjectUncertain ProjectUnusable RealPathImpossible ResourceUnsuitable "
-            "SandboxMissing TargetExists ToolArgumentsUnfit ToolMissing ToolNotCheckpointable ToolUnknown "
-            "ToolsUnsafe ToolsUntrusted TreeChanged"
+            "CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseTooNew DiskLimitExceeded "
+            "ExtraMissing FileInUse LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay "
+            "PathIsFolder PathNotForgettable PathNotInCheckpoint PathNowhere PathOutside PathReserved "
+            "ProjectBusy ProjectCopied ProjectForeign ProjectHomeMissing ProjectInSandbox "
+            "ProjectMadeMeanwhile ProjectNotFound ProjectUncertain ProjectUnusable RealPathImpossible "
+            "ResourceUnsuitable SandboxMissing TargetExists ToolArgumentsUnfit ToolMissing "
+            "ToolNotCheckpointable ToolUnknown ToolsUnsafe ToolsUntrusted TreeChanged"
         ),
         "mulligan.errors.refused_plans": (
             "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CallNotFound CheckpointForeign "
@@ -68,8 +68,9 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "Declined EntryNotFound MarkersLeft NewerWork NoPlanSuits NoPlansYet NoStepUnderWay NotASession "
             "NotBuiltYet NothingApplied NothingToAppend NothingToChoose NothingToCompare NothingToRedo "
             "NothingToUndo PlanAlreadyApplied PlanAlreadyComplete PlanBusy PlanCancelled PlanFileDiffers "
-            "PlanIsChild PlanNotFound PlanNotReady PlanTakenOver RollbackDisabled SandboxesGone SessionClosed "
-            "StepNameTaken StepNotFound StepUnderWay TerminalMissing TransitionIllegal"
+            "PlanIsChild PlanNotATry PlanNotFound PlanNotReady PlanTakenOver RollbackDisabled SandboxesGone "
+            "SessionClosed StepNameTaken StepNotFound StepUnderWay TerminalMissing TransitionIllegal "
+            "VariantNotFound"
         ),
     },
 )

@@ -56,6 +56,11 @@ _ENTRIES = """
 SELECT e.number, e.kind, e.title, p.handle FROM entries AS e JOIN plans AS p ON p.plan_id = e.plan_id
 WHERE e.superseded = 0 AND e.undone = 0 ORDER BY e.number DESC LIMIT ?
 """
+_CHILDREN = """
+SELECT p.name, p.handle, p.parent_plan_id, d.definition_json
+FROM plans AS p JOIN definitions AS d ON d.plan_id = p.plan_id
+WHERE p.parent_plan_id IS NOT NULL ORDER BY p.ordinal DESC LIMIT ?
+"""
 _FAILURE = "SELECT failure_json FROM plans WHERE plan_id = ? AND failure_json IS NOT NULL"
 _CONFLICTS = "SELECT conflicts_json FROM plans WHERE plan_id = ?"
 
@@ -165,6 +170,16 @@ class KnownWords(Struct, frozen=True, eq=False):
                 question = read_json(row["failure_json"]).get("question")
                 for word in question["alternatives"] if question else ():
                     yield word, question["question"]
+
+    def variants(self) -> Iterator[Word]:
+        """The variants of the newest try by name, and of others by handle."""
+        newest: str | None = None
+        for row in self.db.rows(_CHILDREN, (_MOST,)):
+            definition = read_json(row["definition_json"])
+            if definition.get("variant"):
+                newest = newest or row["parent_plan_id"]
+                word = row["name"] if row["parent_plan_id"] == newest else row["handle"]
+                yield word, definition["description"]
 
     def _plan_ids(self, word: str) -> list[str]:
         """The plans that a word may mean, the newest first."""

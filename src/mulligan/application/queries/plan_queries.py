@@ -304,7 +304,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         if plan.conflicts and plan.phase is Phase.EXECUTE:
             resume = Advice("fix the conflicts in the sandbox, then ", NextStep("resolve", plan=plan.plan_id))
         if plan.question is not None:
-            resume = Advice("answer with ", NextStep("answer", plan=plan.handle, choice=...))
+            resume = Advice("answer with ", plan.way_to_answer)
         if plan.phase is Phase.APPLY:
             resume = Advice(
                 NextStep("resume", plan=plan.plan_id),

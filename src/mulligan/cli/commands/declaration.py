@@ -56,10 +56,7 @@ class CommandWithPaths(ExplainedCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take the paths away before the words are read."""
-        if "--" in args:
-            place = args.index("--")
-            ctx.meta[_PATHS], args = tuple(args[place + 1 :]), args[:place]
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, after_dashes(ctx, args) if "--" in args else args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the words of the usage line."""
@@ -69,7 +66,7 @@ class CommandWithPaths(ExplainedCommand):
         """Offer files after `--`."""
         from click.shell_completion import CompletionItem
 
-        return [CompletionItem("", "file")] if _PATHS in ctx.meta else super().shell_complete(ctx, incomplete)
+        return [CompletionItem("", "file")] if has_dashes(ctx) else super().shell_complete(ctx, incomplete)
 
 
 class CommandAfterPlan(CommandWithPaths):
@@ -79,6 +76,18 @@ class CommandAfterPlan(CommandWithPaths):
 
 
 _PATHS = "mulligan.paths"
+
+
+def after_dashes(context: click.Context, args: list[str]) -> list[str]:
+    """Keep the words after `--` for `paths_of`, and return those before it."""
+    place = args.index("--")
+    context.meta[_PATHS] = tuple(args[place + 1 :])
+    return args[:place]
+
+
+def has_dashes(context: click.Context) -> bool:
+    """Return whether the line has a `--`."""
+    return _PATHS in context.meta
 
 
 def paths_of(context: click.Context) -> tuple[str, ...]:
@@ -99,14 +108,19 @@ def command(
     def declare(function: _Function) -> click.Command:
         epilog = closing_words([example], codes)
         made = click.command(name, cls=cls, epilog=epilog)(pass_invocation(_started(function)))
-        named = _Named()
-        for parameter in made.params:
-            if parameter.type is click.STRING and parameter.name in _NAMED:
-                parameter.type = named
+        complete_names(made)
         group.add_command(everywhere(made))
         return made
 
     return declare
+
+
+def complete_names(made: click.Command) -> None:
+    """Let shells complete the words of a command that name something."""
+    named = _Named()
+    for parameter in made.params:
+        if parameter.type is click.STRING and parameter.name in _NAMED:
+            parameter.type = named
 
 
 def _started(function: _Function) -> _Function:
@@ -140,9 +154,10 @@ _NAMED = {
     "bad": "checkpoint", "checkpoint": "checkpoint", "checkpoint_and_paths": "checkpoint or file",
     "choice": "alternative", "correction": "correction", "decision": "decision", "file": "file", "forgotten": "file",
     "good": "checkpoint", "home": "dir", "key": "key", "new": "checkpoint", "old": "checkpoint", "on": "plan",
-    "other": "checkpoint", "path": "dir", "paths": "conflict", "plan": "plan", "plan_or_file": "plan or file",
-    "project": "dir", "resource": "dir", "settings": "setting", "start": "checkpoint", "stored": "file",
-    "tool": "tool", "value": "value", "what": "plan or entry", "words": "program",
+    "other": "checkpoint", "other_variant": "variant", "path": "dir", "paths": "conflict", "plan": "plan",
+    "plan_or_file": "plan or file", "project": "dir", "resource": "dir", "settings": "setting", "start": "checkpoint",
+    "stored": "file", "tool": "tool", "value": "value", "variant": "variant", "what": "plan or entry",
+    "words": "program",
 }  # fmt: skip
 
 

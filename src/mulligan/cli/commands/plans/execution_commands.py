@@ -93,7 +93,7 @@ def resume(
     status, execution = invocation.trusting(
         project, lambda: project.resume(wanted, corrected=corrected, take_over=take_over, start=start)
     )
-    return executed_answer(status, execution)
+    return executed_answer(status, execution, project.tried)
 
 
 @command(group, "accept", example="mulligan plan accept upgrade-api")
