@@ -107,6 +107,12 @@ class SnapshotStore(StoredTrees, Protocol):
         processes that nobody ends may be writing: what they have mapped to write is read every time.
         """
 
+    def at_work_briefly(self) -> AbstractContextManager[None]:
+        """While it is open, a tree that is watched need not be, where another process reports what changes in it.
+
+        For work that looks a few times and ends, and never asks whether something `stirred`.
+        """
+
     @property
     def keeps_watches(self) -> bool:
         """True where watches stay open when their work is done, for the next work on the same tree."""

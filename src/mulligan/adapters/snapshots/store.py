@@ -102,6 +102,7 @@ class PackedSnapshotStore(PackedTrees):
         self._moments = Moments()
         self._reports = reports
         self._ask_from = ask_from
+        self._briefly = 0
         self._served: dict[str, ServedWatch] = {}  # by cache key: what they say of trees in memory
         # How the last capture, comparison or restore read its tree: all of it, or what changed.
         self.last_look = Look(watched=False, reason=UNWATCHED)
@@ -216,7 +217,7 @@ class PackedSnapshotStore(PackedTrees):
             unheld=unheld_in(top),
             busy=tuple(sorted(busy, key=os.fsencode)),
         )
-        if watch is not None:
+        if watch is not None and not looking.is_reported:
             watch.last = replace(capture, size_bytes=0)
         return capture
 
@@ -258,7 +259,8 @@ class PackedSnapshotStore(PackedTrees):
         with translated(tree.path), self._all_or_forgotten(tree):
             looking = self._looking(tree, HashingSink(), Unobserved())
             difference = self._difference(looking, snapshot, tree)
-            self._stored_nothing(looking)
+            looking.stored_nothing()
+            self._keep_mark(looking)
             for work in difference.works:
                 for entry in work.write:
                     if entry.kind is EntryKind.FILE:
@@ -282,8 +284,7 @@ class PackedSnapshotStore(PackedTrees):
             if known is not None and kept is not None and spare:
                 self._look_where_they_differ(looking, kept, known, snapshot)
             difference = self._difference(looking, snapshot, tree, spared)
-            if looking.mark.token:
-                self._stored_nothing(looking)
+            self._keep_mark(looking)
             self._carry_out(tree, difference, kept, observer)
         return difference.changes()
 
@@ -484,10 +485,19 @@ class PackedSnapshotStore(PackedTrees):
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
         restless = self._restless.get(tree.cache_key, frozenset())
         records = Records(sink, observer, restless=restless, at_work=at_work)
-        served = self._reported(tree, known.top) if watch is None else None
+        may_ask = watch is None or (self._briefly > 0 and watch.top is None)
+        served = self._reported(tree, known.top) if may_ask else None
         looking = Looking(tree, known.top, watch, records, self._moments, served=served)
         looking.file = self._cache.file_of(tree.cache_key)
         return looking
+
+    @contextmanager
+    def at_work_briefly(self) -> Generator[None]:
+        self._briefly += 1
+        try:
+            yield
+        finally:
+            self._briefly -= 1
 
     def _reported(self, tree: WorkingTree, top: Folder | None) -> ServedWatch | None:
         """Return a watch over a tree by another process; None where it is not worth asking one."""
@@ -513,17 +523,16 @@ class PackedSnapshotStore(PackedTrees):
         elif busy:
             mark = mark.later(mark.token, busy, ())
         self._cache.note_mark(key, mark)
-        if served is not None and looking.look.watched:
+        if served is not None and looking.is_reported:
             served.top, served.mark = top, mark
             self._served[key] = served
 
-    def _stored_nothing(self, looking: Looking) -> None:
-        """Have what was read read again when it is captured: it may name what was never stored."""
-        looking.stored_nothing()
-        if looking.served is not None:
-            if looking.mark.token:
-                self._cache.note_mark(looking.tree.cache_key, looking.mark)
-            self._cache.let_go(looking.tree.cache_key)
+    def _keep_mark(self, looking: Looking) -> None:
+        """Keep the moment of a look that stored nothing; what was read then is read again when it is captured."""
+        if looking.mark.token:
+            self._cache.note_mark(looking.tree.cache_key, looking.mark)
+            if looking.is_reported or looking.watch is None:
+                self._cache.let_go(looking.tree.cache_key)
 
     def _difference(
         self,

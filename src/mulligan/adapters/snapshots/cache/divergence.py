@@ -11,20 +11,29 @@ from mulligan.osfiles.directory_handles import path_of
 _LINKS = 4  # where the link count is in a signature
 
 
-def diverging(top: Folder, known: Folder) -> tuple[set[str], set[str]]:
-    """Return the paths at which a scanned tree is not, or not surely, as it was known; and the folders that came."""
+def diverging(top: Folder, known: Folder, *, by_content: bool) -> tuple[set[str], set[str]]:
+    """Return the paths at which a scanned tree is not, or not surely, as it was known; and the folders that came.
+
+    `by_content` where the contents of files can change without a new timestamp.
+    """
     paths, renewed = set[str](), set[str]()
     pairs = [(top, known)]
     for folder, old in pairs:
         if folder.sealed:
             continue
-        paths.update(path_of(folder, name) for name in _names(folder, old))
+        if by_content or not (_is_settled(folder) and _is_settled(old) and folder.looks_like(old)):
+            paths.update(path_of(folder, name) for name in _names(folder, old))
         for name, child in folder.children.items():
             if (before := old.children.get(name)) is not None:
                 pairs.append((child, before))
             else:
                 renewed.add(path_of(folder, name))
     return paths | renewed, renewed
+
+
+def _is_settled(folder: Folder) -> bool:
+    """Return whether all that is known of a folder shows in its signatures."""
+    return not (folder.racy or folder.unheld or folder.skipped or folder.apart)
 
 
 def _names(folder: Folder, old: Folder) -> set[str]:

@@ -39,6 +39,7 @@ class Looking(Struct, eq=False):
     served: ServedWatch | None = None  # where nothing watches it, and another process may report what changed
     mark: Mark = Mark()  # the moment that the tree stands for, seen from the stat cache on disk
     file: bytes = b""  # the hash of that cache
+    is_reported: bool = False  # only what another process reported was looked at
     look: Look = Look(watched=False, reason=UNWATCHED)
     touched: Collection[Folder] = ()  # folders whose objects were made
 
@@ -47,6 +48,9 @@ class Looking(Struct, eq=False):
         watch = self.watch
         if watch is None:
             return self._at_names(now_ns) or self._as_reported(now_ns) or self._scanned(Witness(), now_ns)[0]
+        if (reported := self._as_reported(now_ns)) is not None:
+            watch.last = None
+            return reported
         at_work = watch.others_at_work or self.records.at_work
         maps = self.moments.maps() if at_work else Maps(frozenset(), frozenset())
         self._suspect_mapped(watch, maps, self.known)
@@ -99,7 +103,7 @@ class Looking(Struct, eq=False):
             return None
         served.looked(refreshing.touched)
         self.inside, self.touched = refreshing.inside, refreshing.touched
-        self.mark, self.look = served.mark, Look(watched=True, reason="")
+        self.mark, self.look, self.is_reported = served.mark, Look(watched=True, reason=""), True
         return top
 
     def _through(self, watch: Watch, now_ns: Callable[[], int]) -> Folder:
@@ -130,7 +134,7 @@ class Looking(Struct, eq=False):
         top = reading.run(now_ns)
         self.inside, self.touched = reading.inside, reading.resolved
         if self.mark.token and self.known is not None:
-            paths, renewed = diverging(top, self.known)
+            paths, renewed = diverging(top, self.known, by_content=known is None)
             self.mark = replace(self.mark.later(self.mark.token, paths, renewed), shared=shared_in(top))
         return top, reading.links
 

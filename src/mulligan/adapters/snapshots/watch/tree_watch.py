@@ -384,9 +384,21 @@ def why_unwatchable(folder: Path) -> str:
     if changes_unseen(folder):
         return ON_A_NETWORK
     try:
-        Inotify().close()
+        queue = Inotify()
     except OSError as exc:
         return f"{NO_WATCH}: {exc}"
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            queue.watch(fd)
+        finally:
+            os.close(fd)
+    except FileNotFoundError:
+        return ""  # nothing was kept in it yet
+    except OSError as exc:
+        return f"{TOO_MANY}: {exc}"
+    finally:
+        queue.close()
     return ""
 
 
