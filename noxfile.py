@@ -172,7 +172,7 @@ def agents(session: nox.Session) -> None:
         sys.executable, "-m", "tests.real_agents.packages", packages, env=ENVIRONMENT, success_codes=codes
     )
     with in_memory() as temporary:
-        tests = ["tests/real_agents/each_agent.py"]
+        tests = ["tests/real_agents/each_agent.py", "tests/real_agents/each_tool.py"]
         python(session, "pytest", "-s", "--timeout=3600", *tests, *session.posargs, env=temporary)
 
 

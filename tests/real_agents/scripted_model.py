@@ -35,6 +35,7 @@ class ScriptedModel:
 
     turns: dict[str, Sequence[Turn]] = field(default_factory=dict)  # by words that the prompt contains
     conversations: list[Conversation] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)  # whole, as they came
     unknown: list[str] = field(default_factory=list)  # paths that were asked for and mean nothing here
     url: str = ""
 
@@ -101,6 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
         if protocol is None:
             self.script.unknown.append(path)
             return self._send({})
+        self.script.requests.append(json.dumps(body))
         conversation = protocol.read(body)
         reply = protocol.reply(body, path, self.script.turn(conversation))
         return self._stream(reply) if isinstance(reply, Reply) else self._send(reply)
