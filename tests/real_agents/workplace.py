@@ -21,7 +21,7 @@ from tests.support.git_world import run_git
 from tests.support.tmux import Pane, pane
 
 PROGRAMS = Path(sys.executable).parent  # with the installed `mulligan`
-PATIENCE = 25.0
+PATIENCE = 240.0  # seconds, for an agent to answer a prompt
 _GIT = "[user]\n\tname = You\n\temail = you@example.org\n[init]\n\tdefaultBranch = main\n"
 _ROWS = "CREATE TABLE t (x); INSERT INTO t VALUES (1), (2), (3);"
 
