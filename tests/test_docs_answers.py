@@ -161,6 +161,13 @@ plan tree --show-superseded
 plan diff
 bisect upgrade-api -- grep -q v1 api.txt
 bisect upgrade-api -- false                                 # 3
+try -n 2 --name ways --check "grep -q v2 api.txt" -- sed -i s/v1/v2/ api.txt
+try show
+try pick 2
+plan log ways
+try diff 1 2
+try --from ways@1 --name odd -n 1 -- false                    # 1
+plan rm --yes ways odd
 plan correct --mode revert --guidance "as it is" {decision}   # 3
 plan correct --mode append --guidance more {decision}       # 3
 plan correct --mode append --guidance more --dry-run {decision}
@@ -400,7 +407,7 @@ def _damage(folder: Path) -> None:
 def test_every_command_is_told_and_was_asked(answers: _Answers) -> None:
     """A new command gets a row and a shape in `json.md`, and a line in RUNS."""
     assert sorted(shapes_of_commands()) == sorted(commands())
-    assert sorted({*answers.run, "shell"}) == sorted(commands()), (
+    assert sorted({*answers.run, "mcp", "shell"}) == sorted(commands()), (
         "which is refused where a document is asked for"
     )
 

@@ -71,7 +71,8 @@ def test_install_and_uninstall_leave_no_trace(user, name, scope):
     root = user if scope == "user" else user / "work"
     for file in changed["files"]:
         assert Path(file["path"]).is_relative_to(root)
-        assert f"hook {name}" in Path(file["path"]).read_text() or "plugin" in file["path"]
+        text = Path(file["path"]).read_text()
+        assert f"hook {name}" in text or '"mcp"' in text or "plugin" in file["path"]
     listed = {each["agent"]: each for each in data_of(user / "work", "agent", "list")["agents"]}
     assert [each["scope"] for each in listed[name]["installed"]] == [scope]
     assert not listed[name]["found"]

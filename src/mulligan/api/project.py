@@ -7,8 +7,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mulligan import errors
 from mulligan.api.project_upkeep import ProjectUpkeep
-from mulligan.errors import NextStep, NothingToRedo, UsageWrong
+from mulligan.api.trials.project_trials import ProjectTrials
+from mulligan.errors import NextStep
 
 if TYPE_CHECKING:
     from mulligan.api.local_server.kept_watches import KeptWatches
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
     from mulligan.ports import Streams
 
 
-class Project(ProjectUpkeep):
+class Project(ProjectTrials, ProjectUpkeep):
     """A folder with a project home, and all that can be done in it, by several threads at once."""
 
     @cached_property
@@ -116,7 +118,9 @@ class Project(ProjectUpkeep):
         services = self._services
         if on is not None:
             if resource is not None or name is not None:
-                raise UsageWrong(reason="the plan that goes on has resource and name", hint="omit them")
+                raise errors.UsageWrong(
+                    reason="the plan that goes on has resource and name", hint="omit them"
+                )
             plan_id = self._plan_id(on)
             execution = services.extensions.extend(
                 plan_id, words, folder=folder, keep=keep, observer=self._observer, streams=streams
@@ -353,7 +357,7 @@ class Project(ProjectUpkeep):
         """
         if only:
             if what is not None or onto_branch:
-                raise UsageWrong(reason="`only` names what to undo", hint="leave the others out")
+                raise errors.UsageWrong(reason="`only` names what to undo", hint="leave the others out")
             return self._services.only_undos.undo(
                 only, self._observer, dry_run=dry_run, keep_commits=keep_commits
             )
@@ -366,7 +370,9 @@ class Project(ProjectUpkeep):
         """Bring back what was undone last; a number makes sure that it is that entry. `onto_branch` as in `undo`."""
         latest = self.entry_to_redo(settle=not dry_run)
         if number not in (None, latest):
-            raise NothingToRedo(reason=f"entry {number} is not what was undone last, which is {latest}")
+            raise errors.NothingToRedo(
+                reason=f"entry {number} is not what was undone last, which is {latest}"
+            )
         return self._services.turns.redo(latest, self._observer, dry_run=dry_run, onto_branch=onto_branch)
 
     def entry_to_redo(self, *, settle: bool = False) -> int:

@@ -92,6 +92,20 @@ class AnswerUnknown(Refused):
     hint = Advice("answer with ", NextStep("answer", plan="{plan_id}", choice=...))
 
 
+class PlanNotATry(Refused):
+    """The operation is about the variants of a try, and the plan has none."""
+
+    message = "{reason}"
+    hint = Advice(NextStep("plans"), " lists the plans; those of a try have variants")
+
+
+class VariantNotFound(NotFound):
+    """The try has no variant of this name."""
+
+    message = "there is no variant {wanted!r}; there are: {known}"
+    hint = Advice("name one of them, as in ", NextStep("pick_variant", variant=...))
+
+
 class DecisionNotFound(NotFound):
     """No decision has this id."""
 

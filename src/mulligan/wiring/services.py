@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from mulligan.application.corrections.append import AppendService
     from mulligan.application.corrections.revert import CorrectionService
     from mulligan.application.forks.plan_fork import PlanForkService
+    from mulligan.application.forks.variant_queries import VariantQueries
+    from mulligan.application.forks.variant_trial import TryService
     from mulligan.application.paths.path_purge import PathPurgeService
     from mulligan.application.paths.path_restore import PathRestoreService
     from mulligan.application.plans.acceptance import AcceptService
@@ -124,7 +126,9 @@ class Services:
     sessions: SessionService = _in("runs.sessions.SessionService")
     tree_queries: TreeQueries = _in("queries.tree_queries.TreeQueries")
     timeline: TimelineQueries = _in("timeline.timeline_queries.TimelineQueries")
+    tries: TryService = _in("forks.variant_trial.TryService")
     turns: TimelineService = _in("timeline.timeline_service.TimelineService")
+    variants: VariantQueries = _in("forks.variant_queries.VariantQueries")
     unapplies: PlanUnapplyService = _in("apply.plan_unapply.PlanUnapplyService")
 
     # What these share: most of it is only handed to constructors, which name its type

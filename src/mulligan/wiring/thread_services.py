@@ -6,7 +6,7 @@ from threading import local
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from mulligan.ports.engine import StopRequest
+from mulligan.ports import StopRequest
 
 if TYPE_CHECKING:
     from mulligan.wiring.services import Services
@@ -31,6 +31,11 @@ class ThreadServices:
         """Close the connections of all threads; each thread opens another one when it needs it."""
         for kept in list(self._all):
             kept.services.adapters.close()
+
+    def interrupt(self) -> None:
+        """Ask the work of all threads to stop."""
+        for kept in list(self._all):
+            kept.services.adapters.stop.ask()
 
     def _keep(self, services: Services) -> Services:
         self._here.kept = kept = _OfThread(services)

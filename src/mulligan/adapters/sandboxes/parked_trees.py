@@ -4,7 +4,6 @@ Making a copy of a large tree takes far longer than setting one right in which l
 never trusted: the plan that adopts it compares every file with what the store remembers of it.
 """
 
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -38,10 +37,14 @@ class ParkedTrees(Struct, frozen=True, eq=False, kw_only=True):
     store: SnapshotStore
     limit: Callable[[], int]  # trees to keep for one resource
 
-    def park(self, sandbox: Sandbox, tree: WorkingTree) -> None:
-        """Keep a working copy that no row refers to, in the place of the oldest one; remove it if none are kept."""
+    def park(self, sandbox: Sandbox, tree: WorkingTree, room: int = 0) -> None:
+        """Keep a working copy that no row refers to, in the place of the oldest one; remove it if none are kept.
+
+        With `room` as many as that are kept, if any are. The next one that is parked goes by the limit again.
+        """
         shelf = self._shelf_of(sandbox)
-        if self.limit() > 0 and self._is_whole(sandbox) and _is_folder(tree.path) and self._has_space():
+        most = max(self.limit(), room) if self.limit() > 0 else 0
+        if most > 0 and self._is_whole(sandbox) and _is_folder(tree.path) and self._has_space():
             parked = shelf / new_name()
             if self.store.move_mark(tree, _tree_at(parked)):
                 make_private_folder(shelf)
@@ -49,7 +52,7 @@ class ParkedTrees(Struct, frozen=True, eq=False, kw_only=True):
                     unlock(tree.path.name, folder)
                 with act("sandbox.park"):
                     tree.path.rename(parked)
-        for old in self._in(shelf)[self.limit() :]:
+        for old in self._in(shelf)[most:]:
             self._remove(old)
         remove_tree(tree.path, self.home)
         self.store.forget_tree(tree)
@@ -123,6 +126,8 @@ class ParkedTrees(Struct, frozen=True, eq=False, kw_only=True):
 
     def _shelf_of(self, sandbox: Sandbox) -> Path:
         """Return the folder for trees with the same content: of one resource, leaving out the same."""
+        import hashlib  # here: it loads a library for cryptography, and most commands park nothing
+
         facts = (sandbox.type, sandbox.location, *sandbox.excluded, "", *sandbox.patterns)
         return self.home / PARKED / hashlib.sha256(os.fsencode("\0".join(facts))).hexdigest()[:16]
 

@@ -1,4 +1,9 @@
-"""The SnapshotStore port over packs, trees and the stat cache."""
+"""The SnapshotStore port over packs, trees and the stat cache.
+
+What makes new trees, and what sweeps or verifies packs, is imported where it is used: most commands do neither.
+"""
+
+from __future__ import annotations
 
 import os
 from collections import deque
@@ -6,9 +11,12 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from mulligan.adapters.snapshots.cache.divergence import racy_in
+from mulligan.adapters.snapshots.cache.marks import MOST_PATHS
 from mulligan.adapters.snapshots.cache.stat_cache import StatCache
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.file_contents import store_bytes
@@ -17,28 +25,26 @@ from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
 from mulligan.adapters.snapshots.format.chunks import pieces
 from mulligan.adapters.snapshots.format.signatures import measured
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, EntryKind
-from mulligan.adapters.snapshots.new_trees.tree_creation import Creation, Source
 from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
-from mulligan.adapters.snapshots.packs.live_objects import Marks
-from mulligan.adapters.snapshots.packs.objects import HashingSink, Sink
 from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
 from mulligan.adapters.snapshots.packs.repack import join_small_packs
+from mulligan.adapters.snapshots.packs.sinks import HashingSink, Sink
 from mulligan.adapters.snapshots.packs.sweep import Level, Sweep
-from mulligan.adapters.snapshots.packs.verification import Verification
 from mulligan.adapters.snapshots.restore.adoption import doubts_about
 from mulligan.adapters.snapshots.restore.asides import Asides
 from mulligan.adapters.snapshots.restore.collisions import answers_to_another_name, refuse_collisions
 from mulligan.adapters.snapshots.restore.known_tree import KnownTree, changed_at
 from mulligan.adapters.snapshots.restore.real_tree import holds
-from mulligan.adapters.snapshots.restore.replacement import replace_files
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, SparedRecords, compare_trees
 from mulligan.adapters.snapshots.restore.restorer import Restoring
 from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusions_of, left_out_in
 from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
+from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.memory_maps import Moments
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
 from mulligan.adapters.snapshots.watch.open_watches import OpenWatches
+from mulligan.adapters.snapshots.watch.served_watch import ServedWatch
 from mulligan.adapters.snapshots.watch.tree_watch import (
     CUT_OFF,
     NOT_IN_STORE,
@@ -54,7 +60,11 @@ from mulligan.errors import SystemFailed
 from mulligan.osfiles.directory_handles import Folders, path_of
 from mulligan.osfiles.folders import reserved
 from mulligan.osfiles.tempdirs import Rooms
-from mulligan.ports import Lease, Leases, Observer, PackStorage, Replacement, Unobserved, WorkingTree
+from mulligan.ports import Lease, Unobserved
+
+if TYPE_CHECKING:
+    from mulligan.adapters.snapshots.new_trees.tree_creation import Source
+    from mulligan.ports import ChangeReports, Leases, Observer, PackStorage, Replacement, WorkingTree
 
 
 class PackedSnapshotStore(PackedTrees):
@@ -73,10 +83,13 @@ class PackedSnapshotStore(PackedTrees):
         now_ns: Callable[[], int],
         boot_id: str,
         staging: Path | None = None,
+        reports: ChangeReports | None = None,
+        ask_from: int = 2_000,
     ) -> None:
         """`now_ns` is the wall clock that stamps files; `boot_id` distinguishes boots of the machine.
 
-        `staging` is a folder for the asides of real trees that are on another filesystem than `work`.
+        `staging` is a folder for the asides of real trees that are on another filesystem than `work`. `reports` are of
+        another process that may watch trees of at least `ask_from` files: smaller ones are scanned as fast.
         """
         super().__init__(packs=packs, leases=leases, work=work)
         self._now_ns = now_ns
@@ -87,6 +100,9 @@ class PackedSnapshotStore(PackedTrees):
         self._restless: dict[str, frozenset[str]] = {}  # by cache key: files that did not hold still
         self._watches = OpenWatches()
         self._moments = Moments()
+        self._reports = reports
+        self._ask_from = ask_from
+        self._served: dict[str, ServedWatch] = {}  # by cache key: what they say of trees in memory
         # How the last capture, comparison or restore read its tree: all of it, or what changed.
         self.last_look = Look(watched=False, reason=UNWATCHED)
 
@@ -187,6 +203,7 @@ class PackedSnapshotStore(PackedTrees):
                     files_read=looking.records.files_read + len(looking.touched),
                     bytes_read=looking.records.bytes_read,
                 )
+                self._note_mark(looking, top)
         finally:
             writer.abandon()
         root = Root(SnapshotId(top.id.hex()), ObjectId(top.address.hex()))
@@ -241,7 +258,7 @@ class PackedSnapshotStore(PackedTrees):
         with translated(tree.path), self._all_or_forgotten(tree):
             looking = self._looking(tree, HashingSink(), Unobserved())
             difference = self._difference(looking, snapshot, tree)
-            looking.stored_nothing()
+            self._stored_nothing(looking)
             for work in difference.works:
                 for entry in work.write:
                     if entry.kind is EntryKind.FILE:
@@ -265,6 +282,8 @@ class PackedSnapshotStore(PackedTrees):
             if known is not None and kept is not None and spare:
                 self._look_where_they_differ(looking, kept, known, snapshot)
             difference = self._difference(looking, snapshot, tree, spared)
+            if looking.mark.token:
+                self._stored_nothing(looking)
             self._carry_out(tree, difference, kept, observer)
         return difference.changes()
 
@@ -302,6 +321,8 @@ class PackedSnapshotStore(PackedTrees):
             return
         with translated(tree.path, written=self._work):
             self._objects.refresh()
+            from mulligan.adapters.snapshots.new_trees.tree_creation import Creation
+
             creation = Creation(snapshot, tree, self._objects, self._folders, self._source(like), observer)
             top = creation.run(self._now_ns)
             self._cache.remember(
@@ -314,6 +335,8 @@ class PackedSnapshotStore(PackedTrees):
 
     def _source(self, tree: WorkingTree | None) -> Source | None:
         """Return what is known of a tree that files can be copied from, where that can be relied on."""
+        from mulligan.adapters.snapshots.new_trees.tree_creation import Source
+
         if tree is None or keeps_no_times(tree.path):
             return None
         top = self._cache.recall(tree.cache_key, self._objects).top
@@ -355,6 +378,8 @@ class PackedSnapshotStore(PackedTrees):
 
     def replace_files(self, folder: Path, replacements: Sequence[Replacement]) -> None:
         with translated(folder):
+            from mulligan.adapters.snapshots.restore.replacement import replace_files
+
             replace_files(self._asides, folder, replacements)
 
     def recover(self, tree: WorkingTree) -> tuple[str, ...]:
@@ -368,6 +393,8 @@ class PackedSnapshotStore(PackedTrees):
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         with translated(self._work):
             self._objects.refresh()
+            from mulligan.adapters.snapshots.packs.verification import Verification
+
             return Verification(objects=self._objects, observer=observer, quick=quick).run(snapshots)
 
     def sweep(
@@ -381,6 +408,8 @@ class PackedSnapshotStore(PackedTrees):
         with translated(self._work), self._leases.exclusive(Lease.UPKEEP):
             self._objects.refresh()
             alone = partial(self._leases.exclusive, Lease.OBJECTS)
+            from mulligan.adapters.snapshots.packs.live_objects import Marks
+
             marks = Marks(self._objects.read, observer)
             sweep = Sweep(self._objects, alone, live, observer, marks, thorough=thorough)
             if dry_run:
@@ -455,7 +484,46 @@ class PackedSnapshotStore(PackedTrees):
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
         restless = self._restless.get(tree.cache_key, frozenset())
         records = Records(sink, observer, restless=restless, at_work=at_work)
-        return Looking(tree, known.top, watch, records, self._moments)
+        served = self._reported(tree, known.top) if watch is None else None
+        looking = Looking(tree, known.top, watch, records, self._moments, served=served)
+        looking.file = self._cache.file_of(tree.cache_key)
+        return looking
+
+    def _reported(self, tree: WorkingTree, top: Folder | None) -> ServedWatch | None:
+        """Return a watch over a tree by another process; None where it is not worth asking one."""
+        served, mark = self._served.pop(tree.cache_key, None), self._cache.take_mark(tree.cache_key)
+        if self._reports is None or self._watches.keeps or mark is None or top is None:
+            return None
+        if top.files < self._ask_from:
+            return None
+        if served is not None and served.top is top and served.tree == tree:
+            return served
+        return ServedWatch(tree, reports=self._reports, top=top, mark=mark)
+
+    def _note_mark(self, looking: Looking, top: Folder) -> None:
+        """Keep the moment that a tree was looked at, for the next look and the next process."""
+        key, mark, served = looking.tree.cache_key, looking.mark, looking.served
+        if not mark.token:
+            return
+        busy = looking.records.moves.busy
+        if len(mark.paths) > MOST_PATHS // 2:
+            self._cache.flush(key)
+        if self._cache.file_of(key) != looking.file:  # it was written down just now
+            mark = replace(mark, paths=racy_in(top) | busy, renewed=frozenset())
+        elif busy:
+            mark = mark.later(mark.token, busy, ())
+        self._cache.note_mark(key, mark)
+        if served is not None and looking.look.watched:
+            served.top, served.mark = top, mark
+            self._served[key] = served
+
+    def _stored_nothing(self, looking: Looking) -> None:
+        """Have what was read read again when it is captured: it may name what was never stored."""
+        looking.stored_nothing()
+        if looking.served is not None:
+            if looking.mark.token:
+                self._cache.note_mark(looking.tree.cache_key, looking.mark)
+            self._cache.let_go(looking.tree.cache_key)
 
     def _difference(
         self,
@@ -481,6 +549,7 @@ class PackedSnapshotStore(PackedTrees):
         except BaseException:
             if watch is not None:
                 watch.lost(CUT_OFF)
+            self._served.pop(tree.cache_key, None)
             self._cache.let_go(tree.cache_key)
             raise
 

@@ -12,7 +12,6 @@ from mulligan.cli.answers.rollback_answer import changes_blocks
 from mulligan.cli.commands.declaration import not_shown
 from mulligan.domain.history.lines import Direction
 from mulligan.domain.history.timeline_entry import DeedKind, DeedStatus
-from mulligan.domain.plans.tool import CallStatus
 from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:
@@ -21,15 +20,10 @@ if TYPE_CHECKING:
 
     from mulligan.api.results import CallView, EntryView, Listing, Undone
 
-_STATUS = {
+_STATUS = {  # of calls too, which have the same words
     DeedStatus.RUNNING: "cut off or running",
     DeedStatus.INTERRUPTED: "cut off",
     DeedStatus.FAILED: "failed",
-}
-_CALL_STATUS = {
-    CallStatus.RUNNING: "cut off or running",
-    CallStatus.INTERRUPTED: "cut off",
-    CallStatus.FAILED: "failed",
 }
 
 
@@ -86,7 +80,7 @@ def _files_of_call(call: CallView) -> str:
 def _state_of_call(call: CallView) -> str:
     if call.undone:
         return "undone"
-    words = [_CALL_STATUS.get(call.status, ""), "left running" if call.background else ""]
+    words = [_STATUS.get(DeedStatus(call.status), ""), "left running" if call.background else ""]
     words += ["by a subagent"] if call.subagent else []
     return ", ".join(word for word in words if word)
 

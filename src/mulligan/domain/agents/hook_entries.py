@@ -27,6 +27,7 @@ class HookOptions(Struct, frozen=True, kw_only=True):
     strict: bool  # block the agent where mulligan fails
     everywhere: bool  # make a project in every git checkout
     version: tuple[int, ...] | None  # of the agent, where it is known
+    server: tuple[str, ...] = ()  # the words that start the server of tools; none: it cannot run
 
 
 class HookEntry(Struct, frozen=True):

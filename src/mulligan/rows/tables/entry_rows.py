@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from mulligan import errors
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.history.timeline_entry import DeedKind, DeedStatus, TimelineEntry
 from mulligan.domain.text.ids import PlanId
-from mulligan.errors import EntryNotFound
 from mulligan.rows.columns import ALL, FLAG, OBJECT, TIME, Format, Layout, word
 from mulligan.rows.row_repository import RowRepository
 
@@ -195,7 +195,7 @@ class EntryRepository(RowRepository):
         """Return the entry of that number, or raise EntryNotFound."""
         row = self._db.row(_GET, (number,))
         if row is None:
-            raise EntryNotFound(number=number)
+            raise errors.EntryNotFound(number=number)
         return _ENTRY.value(row)
 
     def newest(self, limit: int | None) -> Sequence[TimelineEntry]:
