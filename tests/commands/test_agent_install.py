@@ -354,3 +354,16 @@ def test_programs_call_the_same(user, monkeypatch):
         mulligan.install_hooks("vim")
     with pytest.raises(mulligan.errors.UsageWrong, match="no scope 'world'"):
         mulligan.uninstall_hooks("codex", scope="world")
+
+
+def test_the_configuration_of_a_project_is_not_written_through_a_symlink_that_leads_out(user):
+    put(user / "dotfiles/settings.local.json", SETTINGS)
+    (user / "work/.claude").symlink_to(user / "dotfiles")
+    before = tree(user / "dotfiles")
+    for word in ("install", "uninstall"):
+        error = agent(user, word, "claude-code", "--scope", "project", "--yes")["error"]
+        assert (error["kind"], error["file"]) == (
+            "agent_file_unusable",
+            str(user / "work/.claude/settings.local.json"),
+        )
+    assert tree(user / "dotfiles") == before

@@ -317,13 +317,15 @@ def test_a_function_that_is_not_there_is_told_without_the_insides_of_python(tmp_
 def test_every_help_has_an_example_and_the_exit_codes(words: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run([*words.split(), "--help"]) == 0
     shown = capfd.readouterr().out
+    assert f"Usage: mulligan {words}" in shown
+    assert "--format" in shown
     assert re.search(f"\n  Example:\n    mulligan {words}", shown), shown
     codes = re.findall(r"^    (\d+) +\S", shown.partition("Exit codes:\n")[2], re.MULTILINE)
     assert codes[:1] == ["0"]
     own = (
         {"125"}
         if words in ("run", "shell")
-        else {"1", "2"} - ({"1"} if words in ("completion", "help") else set())
+        else {"1", "2"} - ({"1"} if words in ("completion", "help", "mcp") else set())
     )
     assert own <= set(codes)
 

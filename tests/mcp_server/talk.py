@@ -12,7 +12,7 @@ from mcp import Client as SdkClient
 from msgspec.structs import replace
 
 from mulligan.api.entrance import look_around
-from mulligan.cli.command_words import command_line
+from mulligan.api.operations.command_words import command_line
 from mulligan.mcp_server.protocol_calls import ToolCalls
 from mulligan.mcp_server.stdio_service import server_of
 from mulligan.mcp_server.tool_words import ToolWords

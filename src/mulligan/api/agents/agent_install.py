@@ -203,7 +203,15 @@ def _files(
     for place in [*places, server.place] if server is not None and alone else places:
         of_server = server if server is not None and server.place == place else None
         content = _Content(agent=agent, place=place, hooks=place in places, server=of_server)
-        yield content, AgentFile(base_folder(around, place, root) / place.name)
+        file = AgentFile(base_folder(around, place, root) / place.name)
+        if scope is Scope.PROJECT and not file.is_inside(root):
+            raise AgentFileUnusable(
+                file=str(file.path),
+                line=1,
+                reason="leads out of the project through a symlink",
+                hint="write into the configuration of the user instead: without --scope project",
+            )
+        yield content, file
 
 
 def _install_edits(

@@ -31,7 +31,7 @@ def mcp(invocation: Invocation) -> Answer:
         raise UsageWrong(
             reason="stdout is for the protocol: there is no answer to format", hint="leave out --format"
         )
-    from mulligan.cli.command_words import command_line
+    from mulligan.api.operations.command_words import command_line
     from mulligan.cli.main import VERSION
     from mulligan.mcp_server.stdio_service import serve
     from mulligan.mcp_server.tool_words import ToolWords
