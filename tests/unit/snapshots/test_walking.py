@@ -47,9 +47,12 @@ def walk(
     assert walking.walk is not None
     fd = os.open(path, os.O_RDONLY)
     try:
-        return walking.walk(
-            fd, b".mulligan", time.time_ns() + LATER, -1, inotify.WANTED, threads, rows, heap, row, [], b""
+        known = rows, heap, row, b""
+        found, watches = walking.walk(
+            fd, b".mulligan", time.time_ns() + LATER, -1, inotify.WANTED, threads, *known, [], b""
         )
+        assert watches == b""  # nothing is watched
+        return found
     finally:
         os.close(fd)
 

@@ -61,6 +61,45 @@ class Archive:
         """Return whether something in a folder, or below, is excluded."""
         return any(self._row(each)[4] & _SKIPPED for each in range(row, self._row(row)[0]))
 
+    def changed_since(self, folder: Folder) -> bytes:
+        """Return a byte for each row: 1 where more is known of a folder by now than the row says.
+
+        `folder` was known as a row of this archive, and is not sealed any more.
+        """
+        stale = bytearray(len(self.rows) // _ROW.size)
+        pending = [folder]
+        while pending:
+            here = pending.pop()
+            assert here.origin is not None
+            row = here.origin[1]
+            end, below = self._row(row)[0], row + 1
+            stale[row] = 1
+            while below < end:
+                last, name, _, _, _, _, at, *_ = self._row(below)
+                child = here.children.get(os.fsdecode(bytes(self.heap[at : at + name])))
+                if child is None or child.origin is None or child.origin != (self, below):
+                    stale[below:last] = b"\1" * (last - below)
+                elif not child.sealed:
+                    pending.append(child)
+                below = last
+        return bytes(stale)
+
+    def folder_at(self, top: Folder, row: int) -> Folder | None:
+        """Return the folder of a row, at or below one that is known; None where it is there no more."""
+        folder: Folder | None = top
+        while folder is not None and folder.origin != (self, row):
+            folder = next((each for each in folder.children.values() if self.has_below(each, row)), None)
+        return folder
+
+    def has_below(self, folder: Folder, row: int) -> bool:
+        """Return whether a folder was known as a row of this archive, which is another row or above it."""
+        shelf, first = folder.origin or (None, 0)
+        return shelf is self and first <= row < self.end(first)
+
+    def end(self, row: int) -> int:
+        """Return the row after the last one below a folder."""
+        return cast("int", self._row(row)[0])
+
     def held(self, row: int) -> int:
         """Return the number of names in a folder's listing."""
         return cast("int", self._row(row)[3])

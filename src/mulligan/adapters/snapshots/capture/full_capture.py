@@ -73,6 +73,8 @@ class Reading(Struct, eq=False):
             if record is not None:
                 folder.records[name] = record
         make_object(folder, self.records)
+        if old is not None:
+            folder.stem_from(old)
         self.resolved.append(folder)
 
     @staticmethod

@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from mulligan.adapters.snapshots.scan import _walk
 
     Walk: TypeAlias = Callable[
-        [int, bytes, int, int, int, int, memoryview, memoryview, int, list[tuple[bytes, int, int]], bytes],
-        list[_walk.Found],
+        [
+            *(int, bytes, int, int, int, int, memoryview, memoryview, int, bytes),
+            *(list[tuple[bytes, int, int]], bytes),
+        ],
+        tuple[list[_walk.Found], bytes],
     ]
 
 walk: "Walk | None" = None

@@ -114,8 +114,20 @@ class Folder(Struct, eq=False):
         self._shelf, self._row, self.sealed = shelf, row, True
 
     def unseal(self) -> None:
-        """Take note that this is about to be changed."""
-        self.sealed = False
+        """Take note that this is about to be changed, and with it all that it is in."""
+        folder: Folder | None = self
+        while folder is not None and folder.sealed:
+            folder.sealed = False
+            folder = folder.parent
+
+    @property
+    def origin(self) -> "tuple[Archive, int] | None":
+        """The position in the archive of what this folder was known as, whatever has changed since."""
+        return (self._shelf, self._row) if self._shelf is not None else None
+
+    def stem_from(self, other: "Folder") -> None:
+        """Take note that this is the folder that was known as another one, listed again."""
+        self._shelf, self._row = other._shelf, other._row  # noqa: SLF001  its own class
 
     def looks_like(self, other: "Folder") -> bool:
         """Return whether both hold the same names with the same signatures."""

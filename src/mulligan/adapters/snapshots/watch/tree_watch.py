@@ -5,6 +5,7 @@ the whole tree sets it up again. What it cannot see at all is written down in do
 """
 
 import os
+from array import array
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Witness
 from mulligan.adapters.snapshots.watch import inotify
 from mulligan.adapters.snapshots.watch.inotify import Event, Inotify
+from mulligan.adapters.snapshots.watch.watched_folders import WatchedFolders
 from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.osfiles.directory_handles import path_of
 from mulligan.ports import WorkingTree
@@ -59,8 +61,7 @@ class Watch(Witness):
         self._exclusions = exclusions_of(tree)
         self._inotify: Inotify | None = None
         self._given_up = ""
-        self._folders: dict[int, Folder] = {}  # by number of the watch
-        self._numbers: dict[Folder, int] = {}
+        self._watched = WatchedFolders()
         self._arrived: set[tuple[Folder, str]] = set()  # files, since the last look
         self._moving: dict[int, bool] = {}  # cookies of renames half seen -> had the file arrived
         self._fresh: dict[int, Path] = {}  # by number of the watch: folders that no look has entered yet
@@ -72,7 +73,7 @@ class Watch(Witness):
         self.close()
         self.dirty, self.renewed, self.shared, self.searched = {}, set(), {}, {}
         self.grouped, self.unstored, self.last = set(), set(), None
-        self._folders, self._numbers, self._arrived, self._moving, self._fresh = {}, {}, set(), {}, {}
+        self._watched, self._arrived, self._moving, self._fresh = WatchedFolders(), set(), {}, {}
         if changes_unseen(self.tree.path):
             self._given_up = ON_A_NETWORK
         self.reason = self._given_up
@@ -107,13 +108,18 @@ class Watch(Witness):
         else:
             self._known_as(folder, number)
 
+    def queued_below(self, folder: Folder, numbers: bytes) -> None:
+        """Watch the folders below one that were put on the queue; a negative number is an errno."""
+        refused = min(array("i", numbers))
+        if self._inotify is not None and refused < 0:
+            self._give_up(f"{TOO_MANY}: {OSError(-refused, os.strerror(-refused))}")
+        elif self._inotify is not None:
+            self._watched.add_below(folder, numbers)
+
     def _known_as(self, folder: Folder, number: int) -> None:
-        before = self._folders.get(number)
-        if before is not None and before is not folder:
-            self._numbers.pop(before, None)
+        before = self._watched.add(folder, number)
+        if before is not None:
             self._carry_over(before, folder)
-        self._folders[number] = folder
-        self._numbers[folder] = number
 
     def lost(self, reason: str) -> None:
         """Rely on nothing until the next scan."""
@@ -129,7 +135,7 @@ class Watch(Witness):
             if event.mask & inotify.OVERFLOW:
                 self.lost(OVERFLOW)
                 continue
-            folder = self._folders.get(event.watch)
+            folder = self._watched.folder(event.watch)
             if folder is None:
                 continue  # of a folder that left the tree
             if event.name:
@@ -158,7 +164,7 @@ class Watch(Witness):
         return found
 
     def _counts(self, event: Event) -> bool:
-        folder = self._folders.get(event.watch)
+        folder = self._watched.folder(event.watch)
         if folder is None or not event.name:
             return bool(event.mask & inotify.OVERFLOW) or event.watch in self._fresh
         excluded = exclusions_in(folder, self._exclusions)
@@ -167,7 +173,7 @@ class Watch(Witness):
 
     def _listen_below(self, event: Event) -> None:
         """Hear of writes in a new folder, and below, before the next look enters it."""
-        known = self._folders.get(event.watch)
+        known = self._watched.folder(event.watch)
         if known is None:
             waiting = [self._fresh[event.watch] / event.name]
         else:
@@ -189,6 +195,7 @@ class Watch(Witness):
     def suspect(self, folder: Folder, name: str) -> None:
         """Have a name read at the next look, by whatever way that looks."""
         self.dirty.setdefault(folder, set()).add(name)
+        folder.unseal()
         folder.racy.add(name)
 
     def leave(self, folder: Folder) -> None:
@@ -197,11 +204,9 @@ class Watch(Witness):
             self.dirty.pop(each, None)
             self.shared.pop(each, None)
             self.unstored.discard(each)
-            number = self._numbers.pop(each, None)
-            if number is not None:  # else it was entered again elsewhere, under another object
-                del self._folders[number]
-                if self._inotify is not None:
-                    self._inotify.forget(number)
+            number = self._watched.remove(each)
+            if number is not None and self._inotify is not None:  # else another object is known by it by now
+                self._inotify.forget(number)
 
     def share(self, folder: Folder, name: str) -> None:
         """Have a name with several links looked at every time."""
@@ -223,7 +228,7 @@ class Watch(Witness):
 
     def scanned(self, top: Folder, links: Iterable[tuple[Folder, str]]) -> None:
         """Build on a scan of the whole tree, to which this was the witness."""
-        for folder in top.walk():
+        for folder in top.walk_unsealed():  # in a sealed one, and below, nothing is odd
             if folder.racy:
                 self.dirty[folder] = set(folder.racy)
             if folder.groups:
@@ -237,6 +242,7 @@ class Watch(Witness):
     def not_stored(self, made: Mapping[Folder, Iterable[str]], touched: Iterable[Folder]) -> None:
         """Take note that what the last look read went nowhere: it is to be read again when it is captured."""
         for folder in touched:
+            folder.unseal()
             folder.address = b""
             self.unstored.add(folder)
             self.last = None
@@ -255,7 +261,7 @@ class Watch(Witness):
         self.dirty = {folder: names for folder, names in self.dirty.items() if attached(folder, top)}
         self.shared = {folder: names for folder, names in self.shared.items() if attached(folder, top)}
         self.grouped = {folder for folder in self.grouped if attached(folder, top)}
-        for folder in [top, *self._numbers]:
+        for folder in [top, *self._watched.opened(), *self.unstored]:
             if not folder.address and attached(folder, top):
                 self._take_over(folder)
         if not self.others_at_work:
@@ -271,13 +277,14 @@ class Watch(Witness):
 
     def _take_over(self, folder: Folder) -> None:
         """Mark a folder for another look if the restore does not know its state."""
+        folder.unseal()
         self.unstored.add(folder)
         for name in self.dirty.get(folder, ()):
             if name in folder.stats:
                 folder.racy.add(name)
         unknown = {name for name in folder.stats if name not in folder.records} | folder.racy
         for name, child in folder.children.items():
-            if child not in self._numbers:  # never listed
+            if self._watched.number(child) is None:  # never listed
                 self.renewed.add((folder, name))
                 unknown.add(name)
         self.dirty.setdefault(folder, set()).update(unknown)
@@ -304,8 +311,7 @@ class Watch(Witness):
             self.lost(LOST_TREE)
         elif event.mask & inotify.IGNORED:
             # Removed. An inode's number is given to the next folder at once: this one must not be taken for it.
-            del self._folders[event.watch]
-            self._numbers.pop(folder, None)
+            self._watched.remove(folder)
             self.renewed.add((parent, folder.name))
             self.suspect(parent, folder.name)
         elif event.mask & (inotify.MOVE_SELF | inotify.DELETE_SELF):
