@@ -17,7 +17,7 @@ from mulligan.adapters.snapshots.scan.memory_maps import Moments, shared_writabl
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Look as on this system, and as on one that answers no queries."""
 
-    def unknown(_maps: int) -> Iterator[tuple[int, bytes]]:
+    def unknown(_maps: int) -> Iterator[tuple[int, int, bytes]]:
         raise OSError(errno.ENOTTY, "unknown to this system")
 
     if request.param == "listed":
@@ -57,6 +57,18 @@ def test_all_files_of_another_process_are_found(files: list[Path]) -> None:
     found = shared_writable_maps()
     assert {str(path) for path in files} <= found.paths
     assert {path.stat().st_ino for path in files} <= found.inodes
+    assert {path.stat().st_ino for path in files} <= found.inodes_on(files[0].parent)
+
+
+def test_the_same_number_on_another_device_is_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    st = tmp_path.stat()
+    maps = memory_maps.Maps(frozenset(), frozenset({(st.st_dev, st.st_ino), (st.st_dev + 1, 7)}))
+    monkeypatch.setattr(memory_maps, "kind_of", lambda _: "ext4")
+    assert maps.inodes_on(tmp_path) == {st.st_ino}
+    monkeypatch.setattr(memory_maps, "kind_of", lambda _: "btrfs")
+    assert maps.inodes_on(tmp_path) == {st.st_ino, 7}
 
 
 @pytest.mark.usefixtures("_way")
@@ -89,7 +101,7 @@ def test_the_looks_of_one_moment_know_the_same(monkeypatch: pytest.MonkeyPatch) 
 
     def counting() -> memory_maps.Maps:
         read.append(1)
-        return memory_maps.Maps(frozenset(), frozenset({len(read)}))
+        return memory_maps.Maps(frozenset(), frozenset({(0, len(read))}))
 
     monkeypatch.setattr(memory_maps, "shared_writable_maps", counting)
     moments = Moments()

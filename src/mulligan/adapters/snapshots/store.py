@@ -1,6 +1,7 @@
 """The SnapshotStore port over packs, trees and the stat cache."""
 
 import os
+import posixpath
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -12,10 +13,9 @@ from msgspec.structs import replace
 from mulligan.adapters.snapshots.cache.stat_cache import StatCache
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.file_contents import store_bytes
-from mulligan.adapters.snapshots.capture.full_capture import unheld_in
+from mulligan.adapters.snapshots.capture.full_capture import Surveyed, unheld_in
 from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
 from mulligan.adapters.snapshots.format.chunks import pieces
-from mulligan.adapters.snapshots.format.signatures import measured
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, EntryKind
 from mulligan.adapters.snapshots.new_trees.tree_creation import Creation, Source
 from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
@@ -35,6 +35,7 @@ from mulligan.adapters.snapshots.restore.restore_plan import Difference, SparedR
 from mulligan.adapters.snapshots.restore.restorer import Restoring
 from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusions_of, left_out_in
 from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
+from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.memory_maps import Moments
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
@@ -86,6 +87,9 @@ class PackedSnapshotStore(PackedTrees):
         self._level = Level(work / "level", self._rooms)
         self._restless: dict[str, frozenset[str]] = {}  # by cache key: files that did not hold still
         self._watches = OpenWatches()
+        self._surveyed: dict[str, Surveyed] | None = (
+            None  # by cache key; None: each look is made when it is asked for
+        )
         self._moments = Moments()
         # How the last capture, comparison or restore read its tree: all of it, or what changed.
         self.last_look = Look(watched=False, reason=UNWATCHED)
@@ -143,12 +147,31 @@ class PackedSnapshotStore(PackedTrees):
         with translated(tree.path), Folders(tree.path) as folders:
             self._objects.refresh()
             known = self._cache.recall(tree.cache_key, self._objects).top
-            exclusions = exclusions_of(tree)
-            top = until_steady(lambda: Scan(folders, exclusions, self._now_ns(), Witness(), known).run())
-            counts = [measured(signatures) for signatures in top.all_signatures()]
-        files = sum(count for count, _ in counts)
+            scans: list[Scan] = []
+
+            def attempt() -> Folder:
+                scans.append(Scan(folders, exclusions_of(tree), self._now_ns(), Witness(), known))
+                return scans[-1].run()
+
+            top = until_steady(attempt)
+            files, size = top.measured()
+        if self._surveyed is not None:
+            self._surveyed[tree.cache_key] = Surveyed(tree, known, scans[-1], top)
         observer.progress("files counted", files, files)
-        return Survey(files=files, size_bytes=sum(size for _, size in counts))
+        return Survey(files=files, size_bytes=size)
+
+    @contextmanager
+    def surveys_kept(self) -> Generator[None]:
+        before, self._surveyed = self._surveyed, {}
+        try:
+            yield
+        finally:
+            self._surveyed = before
+
+    def folders_with(self, tree: WorkingTree, name: str) -> tuple[str, ...]:
+        top = self._cache.recall(tree.cache_key, self._objects).top
+        found = top.with_name(name) if top is not None else []
+        return tuple(sorted(posixpath.dirname(path_of(folder, name)) or ROOT_NAME for folder in found))
 
     def matched(self, tree: WorkingTree) -> tuple[str, ...]:
         exclusions = exclusions_of(tree)
@@ -170,6 +193,7 @@ class PackedSnapshotStore(PackedTrees):
         try:
             with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
                 looking = self._looking(tree, writer, observer, at_work=at_work)
+                looking.surveyed = self._survey_of(tree, looking.known)
                 top = looking.run(self._now_ns)
                 self.last_look = looking.look
                 if watch is not None and watch.last is not None:
@@ -202,6 +226,12 @@ class PackedSnapshotStore(PackedTrees):
         if watch is not None:
             watch.last = replace(capture, size_bytes=0)
         return capture
+
+    def _survey_of(self, tree: WorkingTree, known: Folder | None) -> Surveyed | None:
+        """Return the scan of a tree that a survey made, unless something else was learned of the tree since."""
+        found = self._surveyed.pop(tree.cache_key, None) if self._surveyed else None
+        is_fit = found is not None and found.tree == tree and found.known is known
+        return found if is_fit and self._watches.of(tree) is None else None
 
     def put(self, contents: Iterable[bytes]) -> tuple[StoredContent, ...]:
         with self._writing() as writer:
@@ -417,7 +447,7 @@ class PackedSnapshotStore(PackedTrees):
             return self._cache.move(_new_key(old), _new_key(new))
 
     def adopt(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> bool:
-        with translated(tree.path, written=self._work):
+        with translated(tree.path, written=self._work), self._watches.hand_on(tree):
             self._cache.move(_new_key(tree), tree.cache_key)
             looking = self._looking(tree, HashingSink(), observer)
             if looking.known is None:
@@ -432,7 +462,11 @@ class PackedSnapshotStore(PackedTrees):
             self._carry_out(tree, difference, None, observer)
         return True
 
+    def adopted(self, tree: WorkingTree, place: WorkingTree) -> None:
+        self._watches.moved(tree, place)
+
     def forget_tree(self, tree: WorkingTree) -> None:
+        self._watches.drop(tree.cache_key)
         with translated(self._work):
             self._cache.forget(tree.cache_key)
             self._cache.forget(_new_key(tree))
@@ -455,7 +489,7 @@ class PackedSnapshotStore(PackedTrees):
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
         restless = self._restless.get(tree.cache_key, frozenset())
         records = Records(sink, observer, restless=restless, at_work=at_work)
-        return Looking(tree, known.top, watch, records, self._moments)
+        return Looking(tree, known.top, watch, records, None, self._moments)
 
     def _difference(
         self,

@@ -12,10 +12,11 @@ never unpacked. The caller that opens an archive has verified its bytes.
 import marshal
 import os
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Any, cast
 
-from mulligan.adapters.snapshots.format.signatures import SIGNATURE_LENGTH, Listing
+from mulligan.adapters.snapshots.cache import c_rows
+from mulligan.adapters.snapshots.format.signatures import SIGNATURE_LENGTH, Listing, inodes_in, measured
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 
 _HEAD = struct.Struct("<QQ")
@@ -50,12 +51,28 @@ class Archive:
             bytes(self.heap[at:middle]), bytes(self.heap[middle : middle + count * SIGNATURE_LENGTH])
         )
 
-    def signatures(self, row: int) -> Iterator[bytes]:
-        """Yield the signatures in a folder and in all below."""
-        for each in range(row, self._row(row)[0]):
-            _, name, names, count, _, _, at, *_ = self._row(each)
-            at += name + names
-            yield bytes(self.heap[at : at + count * SIGNATURE_LENGTH])
+    def measured(self, row: int) -> tuple[int, int]:
+        """Return how many names in a folder and below are not folders, and the bytes of files among them."""
+        if c_rows.measure is not None:
+            return c_rows.measure(self.rows, self.heap, row, self.end(row))
+        counts = [measured(each) for each in self._signatures(row)]
+        return sum(count for count, _ in counts), sum(size for _, size in counts)
+
+    def has_inode(self, row: int, inodes: Set[int]) -> bool:
+        """Return whether one of these inodes is in a folder or below."""
+        if c_rows.has_inode is not None:
+            return c_rows.has_inode(self.rows, self.heap, row, self.end(row), list(inodes))
+        return any(not inodes.isdisjoint(inodes_in(each)) for each in self._signatures(row))
+
+    def with_name(self, row: int, name: str) -> list[int]:
+        """Return the rows of folders, of this one and those below, that have a name in them."""
+        raw, end = os.fsencode(name), self.end(row)
+        if c_rows.with_name is not None:
+            return c_rows.with_name(self.rows, self.heap, row, end, raw)
+        return [each for each in range(row, end) if raw in self.listing(each).names.split(b"\0")]
+
+    def _signatures(self, row: int) -> Iterator[bytes]:
+        return (self.listing(each).signatures for each in range(row, self.end(row)))
 
     def leaves_out(self, row: int) -> bool:
         """Return whether something in a folder, or below, is excluded."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from mulligan.adapters.snapshots.capture.entry_reader import Records
-from mulligan.adapters.snapshots.capture.full_capture import Reading
+from mulligan.adapters.snapshots.capture.full_capture import Reading, Surveyed
 from mulligan.adapters.snapshots.capture.incremental_capture import Doubt, Refreshing
 from mulligan.adapters.snapshots.format.signatures import inode_and_links
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME
@@ -28,6 +28,7 @@ class Looking(Struct, eq=False):
     known: Folder | None
     watch: Watch | None
     records: Records
+    surveyed: Surveyed | None  # a scan of this tree that was made already
     moments: Moments  # which know what other processes have mapped
     inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
     # The paths to look at in a tree that is not watched, where all else counts as known; None: all of it.
@@ -100,8 +101,10 @@ class Looking(Struct, eq=False):
         self, witness: Witness, now_ns: Callable[[], int]
     ) -> tuple[Folder, Iterable[tuple[Folder, str]]]:
         """Read the tree by a scan; return it, and the names of files with several links."""
-        known = None if keeps_no_times(self.tree.path) else self.known
-        reading = Reading(self.tree, known, self.records, witness)
+        known, surveyed = self.known, self.surveyed
+        if keeps_no_times(self.tree.path):
+            known = surveyed = None
+        reading = Reading(self.tree, known, self.records, witness, surveyed)
         top = reading.run(now_ns)
         self.inside, self.touched = reading.inside, reading.resolved
         return top, reading.links

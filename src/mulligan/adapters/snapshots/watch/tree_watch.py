@@ -64,6 +64,7 @@ class Watch(Witness):
         self._watched = WatchedFolders()
         self._arrived: set[tuple[Folder, str]] = set()  # files, since the last look
         self._moving: dict[int, bool] = {}  # cookies of renames half seen -> had the file arrived
+        self._is_moving = False  # the tree's own folder was just moved by us, and the event is to come
         self._fresh: dict[int, Path] = {}  # by number of the watch: folders that no look has entered yet
 
     # --- as the witness of a scan ----------------------------------------------------------------------------
@@ -144,6 +145,14 @@ class Watch(Witness):
                 self._note_own(folder, event)
         if any(self._moving.values()):
             self.lost(UNSEEN_NAME)
+
+    def moved_to(self, tree: WorkingTree) -> None:
+        """Go on with a tree that we have just moved as a whole."""
+        self.tree, self._is_moving = tree, True
+        self.catch_up()
+        if self._is_moving:  # the event is missing: it may be another folder
+            self.lost(LOST_TREE)
+        self._is_moving = False
 
     @property
     def blind(self) -> str:
@@ -315,8 +324,10 @@ class Watch(Witness):
             self.renewed.add((parent, folder.name))
             self.suspect(parent, folder.name)
         elif event.mask & (inotify.MOVE_SELF | inotify.DELETE_SELF):
-            if parent.parent is None:
-                self.lost(LOST_TREE)  # any other is reported by its parent
+            if parent.parent is None:  # any other is reported by its parent
+                if not (self._is_moving and event.mask & inotify.MOVE_SELF):
+                    self.lost(LOST_TREE)
+                self._is_moving = False
         else:
             self.suspect(parent, folder.name)
 

@@ -1,7 +1,7 @@
 """The folders on the kernel's queue, by the numbers of their watches.
 
-Most folders of a large tree are as the stat cache has them, and nothing ever happens in them: such a folder is taken out
-of the archive when the first event names it.
+Most folders of a large tree are as the stat cache has them, and nothing ever happens in them: such a folder is taken
+out of the archive when the first event names it.
 """
 
 from array import array
@@ -16,7 +16,9 @@ class WatchedFolders:
     def __init__(self) -> None:
         self._folders: dict[int, Folder] = {}
         self._numbers: dict[Folder, int] = {}
-        self._rows: dict[Archive, array[int]] = {}  # by row: the number of a folder that is not among those above; or 0
+        self._rows: dict[
+            Archive, array[int]
+        ] = {}  # by row: the number of a folder that is not among those above; or 0
         self._tops: dict[Archive, list[Folder]] = {}  # the folders that these rows are below
 
     def opened(self) -> list[Folder]:
