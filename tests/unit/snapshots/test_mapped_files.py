@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.snapshots.cache import stat_cache
 from mulligan.adapters.snapshots.scan import memory_maps
 from mulligan.adapters.snapshots.scan.memory_maps import Moments, shared_writable_maps
+from mulligan.ports import Unobserved
+from tests.support.snapshot_world import new_store, tree_at
 
 
 @pytest.fixture(params=["asked", "listed"])
@@ -94,6 +97,31 @@ def test_a_process_that_ended_meanwhile_has_none(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(memory_maps, "_processes", lambda: [str(pid), "999999999"])
     assert shared_writable_maps() == (frozenset(), frozenset())
     os.waitpid(pid, 0)
+
+
+def test_a_file_that_is_mapped_is_read_though_the_stat_cache_has_all_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stat_cache, "_WORTH_SAVING_FILES", 1)
+    tree = tree_at(tmp_path / "tree")
+    (tree.path / "a" / "b").mkdir(parents=True)
+    path = tree.path / "a" / "b" / "file"
+    path.write_bytes(b"x" * 5000)
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[0] = 1
+        new_store(tmp_path / "store", ahead_ns=10**12).capture(tree, Unobserved())
+        mapped[0] = 2  # the page is dirty already: no time changes
+        store = new_store(tmp_path / "store", ahead_ns=10**12)
+        with store.watch(tree, others_at_work=True):
+            found = store.capture(tree, Unobserved())
+            mapped[0] = 3
+            store.distrust_watches()
+            again = store.capture(tree, Unobserved())
+    for capture, first in ((found, 2), (again, 3)):
+        item = store.item(capture.snapshot.roots[0], "a/b/file")
+        assert item is not None
+        assert item.content is not None
+        assert store.read(item.content)[0] == first
 
 
 def test_the_looks_of_one_moment_know_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,8 @@ never unpacked. The caller that opens an archive has verified its bytes.
 import marshal
 import os
 import struct
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any, cast
 
 from mulligan.adapters.snapshots.cache import c_rows
@@ -58,7 +59,7 @@ class Archive:
         counts = [measured(each) for each in self._signatures(row)]
         return sum(count for count, _ in counts), sum(size for _, size in counts)
 
-    def has_inode(self, row: int, inodes: Set[int]) -> bool:
+    def has_inode(self, row: int, inodes: AbstractSet[int]) -> bool:
         """Return whether one of these inodes is in a folder or below."""
         if c_rows.has_inode is not None:
             return c_rows.has_inode(self.rows, self.heap, row, self.end(row), list(inodes))

@@ -1,6 +1,6 @@
 """Folders of a tree as they were found, and what was learned of them."""
 
-from collections.abc import Set
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -158,7 +158,7 @@ class Folder(Struct, eq=False):
         ]
         return sum(count for count, _ in counts), sum(size for _, size in counts)
 
-    def has_inode(self, inodes: Set[int]) -> bool:
+    def has_inode(self, inodes: AbstractSet[int]) -> bool:
         """Return whether one of these inodes is here or below."""
         return any(
             not inodes.isdisjoint(inodes_in(folder.listing.signatures))
