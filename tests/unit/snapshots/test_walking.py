@@ -24,7 +24,7 @@ from mulligan.adapters.snapshots.scan.scan import Scan, Witness
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.adapters.snapshots.watch import inotify
 from mulligan.domain.checkpoints.snapshot import Snapshot
-from mulligan.osfiles.directory_handles import Folders
+from mulligan.osfiles.directory_handles import Folders, path_of
 from tests.support.ordinary_user import as_ordinary_user
 from tests.support.snapshot_world import Watcher, new_store, picture, take, tree_at
 from tests.support.walkers import walked
@@ -185,6 +185,26 @@ def test_unchanged_folders_are_told_by_one_row(tmp_path: Path, tree: Path) -> No
         top = Scan(folders, NOTHING, time.time_ns() + LATER, Witness(), known).run()
     sealed = {folder.name for folder in top.walk_unsealed() if folder.sealed}
     assert sealed == {"folder 0", "folder 2", "folder 3", "folder 4", "0", "2"}
+
+
+@IN_C
+def test_a_folder_of_which_more_is_known_than_its_row_says_is_described(tmp_path: Path, tree: Path) -> None:
+    capture(tmp_path / "store", tree)
+    (cache,) = (tmp_path / "store" / "caches").iterdir()
+    known = _archive(cache).top()
+    suspect = known.children["."].children["folder 1"].children["2"]
+    suspect.unseal()
+    suspect.racy.add("11")
+    gone = known.children["."].children["folder 3"]
+    gone.unseal()
+    del gone.children["0"]
+    with Folders(tree) as folders:
+        top = Scan(folders, NOTHING, time.time_ns() + LATER, Witness(), known).run()
+    sealed = {path_of(folder, ".") for folder in top.walk_unsealed() if folder.sealed}
+    assert sealed == {
+        *("folder 0/.", "folder 2/.", "folder 4/."),
+        *("folder 1/0/.", "folder 1/1/.", "folder 3/1/.", "folder 3/2/."),
+    }
 
 
 def _archive(cache: Path) -> Archive:
