@@ -9,6 +9,7 @@ holds all of it is checked by tests/test_package.py.
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Generator
@@ -36,7 +37,8 @@ BUILD = ROOT / "build"
 REPORTS = BUILD / "reports"
 COVERAGE = BUILD / "coverage"
 PROCESSES = "2"
-WORKERS = "4"  # of pytest: tests wait for processes and disks a third of their time
+WORKERS = "6"  # of pytest: tests wait for processes and disks a third of their time
+OUTSIDE = "3"  # processes of Behave, and as many of Robot
 ROOM_FOR_TESTS = 4 << 30
 LONG_TESTS = ("--timeout=7200", "--override-ini=faulthandler_timeout=7300")  # seconds
 
@@ -86,6 +88,8 @@ def unit_tests(session: nox.Session) -> None:
     report = REPORTS / "pytest.xml"
     # conftest.py divides the tests by files, so that what those of one share is made once, and orders the files.
     options = ["-n", WORKERS, "--no-loadscope-reorder", f"--junitxml={report}"]
+    if not session.posargs:
+        rewrite_assertions()
     with in_memory() as temporary:
         python(session, "pytest", *options, *session.posargs, env=measured() | temporary)
     refuse_unexplained_skips(session, report)
@@ -154,6 +158,25 @@ def flask(session: nox.Session) -> None:
 
 
 @nox.session
+def agents(session: nox.Session) -> None:
+    """Six real coding agents from npm, 2 GB, with a scripted model: half an hour. `-- -k codex` runs one of them."""
+    needed = {"npm": "npm", "tmux": "tmux"}
+    missing = [package for program, package in needed.items() if shutil.which(program) is None]
+    if missing and (os.geteuid() != 0 or shutil.which("apt-get") is None):
+        session.error(f"this needs {', '.join(missing)}: install it, on Debian with `apt-get install`")
+    if missing:
+        session.run("apt-get", "install", "-y", "--no-install-recommends", *missing, external=True)
+    codes = [0, 1]  # what cannot be installed is named, and its tests fail
+    packages = str(BUILD / "agents" / "packages")
+    session.run(
+        sys.executable, "-m", "tests.real_agents.packages", packages, env=ENVIRONMENT, success_codes=codes
+    )
+    with in_memory() as temporary:
+        tests = ["tests/real_agents/each_agent.py"]
+        python(session, "pytest", "-s", "--timeout=3600", *tests, *session.posargs, env=temporary)
+
+
+@nox.session
 def filesystems(session: nox.Session) -> None:
     """Trees and sandboxes on xfs, btrfs, tmpfs and one that ignores case; as root, half an hour. `-- xfs` runs one."""
     if os.geteuid() != 0:
@@ -175,13 +198,15 @@ def chaos(session: nox.Session) -> None:
 
 @nox.session
 def integration_tests(session: nox.Session) -> None:
-    """Behave, then Robot Framework, which runs the installed program as users have it: not measured."""
+    """Behave, and beside it Robot Framework, which runs the installed program as users have it: not measured."""
     behave, robot = fresh(REPORTS / "behave"), fresh(REPORTS / "robot")
-    run_in_parallel = ["--processes", PROCESSES, "--no-pabotlib", "--artifactsinsubfolders"]
+    run_in_parallel = ["--processes", OUTSIDE, "--no-pabotlib", "--artifactsinsubfolders"]
     run_in_parallel += ["--ordering", "robot/longest_first.txt"]
     outputs = ["--outputdir", str(robot), "--xunit", "xunit.xml"]
-    with in_memory() as temporary:
-        python(session, "tests.behave_in_parallel", PROCESSES, str(behave), env=temporary)
+    with (
+        in_memory() as temporary,
+        beside(session, "tests.behave_in_parallel", OUTSIDE, str(behave), env=temporary),
+    ):
         python(session, "pabot.pabot", *run_in_parallel, *outputs, "robot", env=temporary)
     refuse_unexplained_skips(session, behave, robot / "xunit.xml")
 
@@ -190,8 +215,8 @@ def integration_tests(session: nox.Session) -> None:
 def coverage_report(session: nox.Session) -> None:
     """Combine what all processes of the unit tests ran; fail under the limit in pyproject.toml."""
     python(session, "coverage", "combine", "--keep", "--quiet", str(COVERAGE / "unit_tests"))
-    python(session, "coverage", "xml", "--quiet", "--fail-under=0")
-    python(session, "coverage", "report")
+    with beside(session, "coverage", "xml", "--quiet", "--fail-under=0"):
+        python(session, "coverage", "report")
 
 
 @nox.session
@@ -220,6 +245,47 @@ def python(
 ) -> None:
     """Run a module with this environment's Python."""
     session.run(sys.executable, "-m", module, *arguments, env=ENVIRONMENT | (env or {}), silent=silent)
+
+
+@contextmanager
+def beside(
+    session: nox.Session, module: str, *arguments: str, env: dict[str, str] | None = None
+) -> Generator[None]:
+    """Run a module meanwhile; show what it printed when it is over, and fail if it did."""
+    command = [sys.executable, "-m", module, *arguments]
+    with tempfile.TemporaryFile() as printed:
+        process = subprocess.Popen(command, env=variables(env), stdout=printed, stderr=subprocess.STDOUT)
+        try:
+            yield
+        finally:
+            process.wait()
+            printed.seek(0)
+            sys.stdout.flush()
+            shutil.copyfileobj(printed, sys.stdout.buffer)
+            sys.stdout.flush()
+    if process.returncode:
+        session.error(f"{module} failed with exit code {process.returncode}")
+
+
+def variables(more: dict[str, str] | None = None) -> dict[str, str]:
+    """Return the variables of a program of this environment; None in these removes one."""
+    wanted: dict[str, str | None] = {**os.environ, **ENVIRONMENT, **(more or {})}
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def rewrite_assertions() -> None:
+    """Let pytest rewrite the assertions of all tests and keep the bytecode, once and not in each of its processes.
+
+    The run of the tests reports what cannot be collected.
+    """
+    collect = [sys.executable, "-m", "pytest", "--collect-only", "-qq"]
+    unit = str(Path("tests", "unit"))
+    halves = [
+        subprocess.Popen([*collect, *which], cwd=ROOT, env=variables(), stdout=subprocess.DEVNULL)
+        for which in ([unit], ["tests", f"--ignore={unit}"])
+    ]
+    for half in halves:
+        half.wait()
 
 
 def measured() -> dict[str, str]:

@@ -79,9 +79,8 @@ class World:
         """The home of the project, which is made if there is none."""
         link = self.folder / ".mulligan" / "home.json"
         if not link.exists():
-            subprocess.run(
-                [PROGRAM, "init"], cwd=self.folder, env=self.environment, capture_output=True, check=True
-            )
+            done = run_program(["init"], folder=self.folder, environment=self.environment)
+            assert done.returncode == 0, done.stderr
         return Path(json.loads(link.read_text())["home"])
 
     def run(self, *words: str) -> dict[str, Any]:

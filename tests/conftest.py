@@ -56,8 +56,12 @@ LONGEST_FIRST = Path(__file__).with_name("longest_first.txt").read_text("utf-8")
 # Tests that are not measured at all, because loops take twice as long then, and what they run others run too.
 UNMEASURED = (
     "tests/faults/test_apply_cut_off",
+    "tests/faults/test_bisect_cut_off",
     "tests/faults/test_boundaries",
+    "tests/faults/test_concurrency",
     "tests/faults/test_databases",
+    "tests/faults/test_fork_cut_off",
+    "tests/faults/test_full_disk.py",
     "tests/faults/test_paths_cut_off",
     "tests/faults/test_saves",
     "tests/faults/test_syscalls",
@@ -111,7 +115,9 @@ def measured_processes(request: pytest.FixtureRequest) -> Generator[None]:
 
 # Files whose tests share one undisturbed run of all commands, which takes longer than most of their tests.
 ONE_AFTER_THE_OTHER = {
+    "tests/faults/test_bisect_cut_off.py",
     "tests/faults/test_boundaries.py",
+    "tests/faults/test_fork_cut_off.py",
     "tests/faults/test_paths_cut_off.py",
     "tests/faults/test_undo_cut_off.py",
 }

@@ -60,6 +60,9 @@ BEFORE = {
     "plan resume": "mulligan plan rollback --yes upgrade-api draft",
     "plan unapply": "mulligan plan apply --yes upgrade-api",
     "redo": "mulligan undo --yes",
+    "try diff": "mulligan try -n 2 -- sed -i s/v1/v2/ api.txt",
+    "try pick": "mulligan try -n 2 -- sed -i s/v1/v2/ api.txt",
+    "try show": "mulligan try -n 2 -- sed -i s/v1/v2/ api.txt",
 }
 # Examples that name what is different each time.
 NOT_RUN = {
@@ -81,6 +84,8 @@ def _leaves(group: click.Group, words: str) -> Iterator[tuple[str, click.Command
         command = group.get_command(context, name)
         assert command is not None
         if isinstance(command, click.Group):
+            if command.invoke_without_command:
+                yield words + name, command
             yield from _leaves(command, f"{words}{name} ")
         else:
             yield words + name, command
@@ -143,11 +148,19 @@ def _cell(text: str) -> str:
 
 
 @cache
+def error_classes() -> dict[str, type[MulliganError]]:
+    """The class of each error, by its name."""
+    found = [getattr(errors, name) for name in errors.__all__]
+    return {cls.__name__: cls for cls in found if issubclass(cls, MulliganError)}
+
+
+@cache
 def kinds() -> dict[str, type[MulliganError]]:
     """Every kind of error that can be met: those that are raised, and those that have no finer ones."""
     raised = facts_given()
-    found = [cls for cls in vars(errors).values() if isinstance(cls, type) and issubclass(cls, MulliganError)]
-    return {cls.kind: cls for cls in found if cls.kind in raised or not cls.__subclasses__()}
+    return {
+        cls.kind: cls for cls in error_classes().values() if cls.kind in raised or not cls.__subclasses__()
+    }
 
 
 def facts_given() -> dict[str, set[str]]:
@@ -158,15 +171,15 @@ def facts_given() -> dict[str, set[str]]:
 @cache
 def made_errors() -> list[tuple[Path, str, set[str]]]:
     """Each place in the code that makes an error: its file, the kind, all facts that this kind is given anywhere."""
-    names = {cls.__name__: cls for cls in vars(errors).values() if isinstance(cls, type)}
+    names = error_classes()
     facts: dict[str, set[str]] = {}
     places: list[tuple[Path, str]] = []
     for file in sorted((ROOT / "src" / "mulligan").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             match node:
-                case ast.Call(func=ast.Name(id=name)) if issubclass(names.get(name, int), MulliganError):
+                case ast.Call(func=(ast.Name(id=name) | ast.Attribute(attr=name))) if name in names:
                     given = {word.arg for word in node.keywords if word.arg}
-                case ast.Raise(exc=ast.Name(id=name)) if issubclass(names.get(name, int), MulliganError):
+                case ast.Raise(exc=(ast.Name(id=name) | ast.Attribute(attr=name))) if name in names:
                     given = set[str]()
                 case _:
                     continue

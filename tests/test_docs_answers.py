@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+import mulligan
 from mulligan.cli.main import run
+from mulligan.domain.agents.agent_event import AgentEvent, EventKind
 from mulligan.domain.plans.event import EventType
 from tests.commands.program import ask
 from tests.reference_pages import commands
@@ -159,6 +161,13 @@ plan tree --show-superseded
 plan diff
 bisect upgrade-api -- grep -q v1 api.txt
 bisect upgrade-api -- false                                 # 3
+try -n 2 --name ways --check "grep -q v2 api.txt" -- sed -i s/v1/v2/ api.txt
+try show
+try pick 2
+plan log ways
+try diff 1 2
+try --from ways@1 --name odd -n 1 -- false                    # 1
+plan rm --yes ways odd
 plan correct --mode revert --guidance "as it is" {decision}   # 3
 plan correct --mode append --guidance more {decision}       # 3
 plan correct --mode append --guidance more --dry-run {decision}
@@ -365,10 +374,26 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> _Answers:
     for line in RUNS.strip().splitlines():
         words, _, code = line.partition("#")
         answers.ask(words, int(code or 0))
+    number = _converse(folder)
+    answers.ask(f"log {number}", 0)
+    answers.ask(f"undo --only {number}.1 --dry-run", 0)
+    answers.ask(f"undo --only {number}.1 --yes", 0)
     _damage(folder)
     answers.ask("checkpoint verify", 1)
     answers.ask("doctor", 1)
     return answers
+
+
+def _converse(folder: Path) -> int:
+    """Let an agent answer a prompt with one call; return the number of the entry."""
+    about = {"agent": "claude-code", "session": "s1", "folder": str(folder)}
+    call = {**about, "call": "c1", "tool": "Bash", "summary": "echo", "subagent": "a1"}
+    project = mulligan.open(folder)
+    project.agent_event(AgentEvent(kind=EventKind.PROMPT, text="more", prompt="p1", **about))
+    project.agent_event(AgentEvent(kind=EventKind.BEFORE_CALL, **call))
+    (folder / "of-an-agent").write_text("more")
+    project.agent_event(AgentEvent(kind=EventKind.AFTER_CALL, **call))
+    return project.timeline(limit=1)[0].number
 
 
 def _damage(folder: Path) -> None:

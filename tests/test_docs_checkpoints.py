@@ -38,6 +38,8 @@ ELSEWHERE = {
         "location_changed",
         "nothing_applied",
     ),  # apply.md
+    *("plan_not_a_try", "variant_not_found"),  # try.md
+    *("call_not_found", "undo_shared"),  # agent-timeline.md
 }
 
 

@@ -26,7 +26,8 @@ NAMES = """
 AgentChanges AgentList Application CheckpointView Checkpoints Configuration Corrected Diagnosis Diff EntryView
 Event Execution Exported ExportedFolder HookTests Listing MulliganError PathRestores PlanHistory PlanLine
 PlanProgress PlanRemoval PlanStatus Project ProjectList PrunedProjects Pruning Purge Resource ResumePreview
-Rollback Session State StepContext StoredPath SweepReport Tools TreeListing TreeNode Undone Verification agents
+Rollback Session State StepContext StoredPath SweepReport Tools TreeListing TreeNode Tried Undone Variant
+Verification agents
 directory errors git import_project init install_hooks open pause_hooks projects prune_projects sqlite tool
 try_hooks uninstall_hooks
 """
@@ -68,8 +69,12 @@ SIGNATURES = {
     "Project.rollback": "self plan checkpoint dry_run",
     "Project.accept": "self plan at",
     "Project.answer": "self plan choice rationale",
+    "Project.try_variants": "self words count variants check start keep_going timeout name resource folder",
+    "Project.variants": "self plan",
+    "Project.pick_variant": "self variant plan rationale",
+    "Project.diff_of_variants": "self old new plan binary hidden paths folder",
     "Project.run_command": "self words resource folder name keep on streams",
-    "Project.undo": "self what dry_run onto_branch keep_commits",
+    "Project.undo": "self what dry_run onto_branch keep_commits only",
     "Project.redo": "self number dry_run onto_branch",
     "Project.resolve": "self plan paths",
     "Project.apply": "self plan dry_run commit message include onto_branch",
@@ -115,6 +120,10 @@ ELSEWHERE = {
     "serve": "Project.start_server",
     "plan list": "Project.plans",
     "plan rm": "Project.remove_plan",
+    "try": "Project.try_variants",
+    "try show": "Project.variants",
+    "try pick": "Project.pick_variant",
+    "try diff": "Project.diff_of_variants",
     "restore": "Project.restore_paths",
     **{f"checkpoint {verb}": f"Checkpoints.{verb}" for verb in ("list", "show", "create", "verify", "prune")},
     **{f"checkpoint {verb}": f"Checkpoints.{verb}" for verb in ("delete", "restore", "diff")},

@@ -4,10 +4,10 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
 
 from behave import given, then, when
-from world import PROGRAM
+
+from tests.support.forked_program import run_program
 
 ID = re.compile(r"(?<![\w/.-])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![\w/])")  # not as part of a path
 # Words of documents, which people do not read: phases, states, kinds of groups.
@@ -44,16 +44,8 @@ def _(context):
     seen = world.kept.setdefault("seen", [])
     tried = world.kept.setdefault("tried", {})
     for row in context.table:
-        done = subprocess.run(
-            [PROGRAM, *shlex.split(row["line"])],
-            cwd=world.folder,
-            env=world.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-        text = re.sub(r"\x1b\[[\d;]*m", "", done.stdout.decode())
+        done = run_program(shlex.split(row["line"]), folder=world.folder, environment=world.environment)
+        text = re.sub(r"\x1b\[[\d;]*m", "", (done.stdout + done.stderr).decode())
         assert "Traceback" not in text, text
         seen.append((row["line"], text))
         named = [a or b for a, b in COMMAND.findall(text)]
@@ -105,14 +97,8 @@ def _pasted(world, command):
     kept = world.root.with_name(f"{world.root.name}-kept")
     shutil.copytree(world.root, kept, symlinks=True)
     try:
-        done = subprocess.run(
-            [PROGRAM, "--format", "json", *shlex.split(command)],
-            cwd=world.folder,
-            env=world.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
+        words = ["--format", "json", *shlex.split(command)]
+        done = run_program(words, folder=world.folder, environment=world.environment)
     finally:
         shutil.rmtree(world.root)
         kept.rename(world.root)

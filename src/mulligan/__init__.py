@@ -41,12 +41,14 @@ if TYPE_CHECKING:
     from mulligan.api.sessions.resource_factories import git as git
     from mulligan.api.sessions.resource_factories import sqlite as sqlite
     from mulligan.api.sessions.session import Session as Session
+    from mulligan.api.trials.variant_words import Tried as Tried
     from mulligan.application.apply.apply_preparation import Application as Application
     from mulligan.application.checkpoints.checkpoint_library import ExportedFolder as ExportedFolder
     from mulligan.application.checkpoints.checkpoint_library import Verification as Verification
     from mulligan.application.checkpoints.project_sweep import SweepReport as SweepReport
     from mulligan.application.checkpoints.prune_service import Pruning as Pruning
     from mulligan.application.corrections.correction_result import Corrected as Corrected
+    from mulligan.application.forks.variant_queries import Variant as Variant
     from mulligan.application.paths.path_purge import Purge as Purge
     from mulligan.application.paths.path_restore import PathRestores as PathRestores
     from mulligan.application.plans.plan_removal import PlanRemoval as PlanRemoval
@@ -83,6 +85,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "mulligan.api.agents.agent_install": "AgentChanges",
         "mulligan.api.agents.agent_overview": "AgentList HookTests",
         "mulligan.api.operations.home_operations": "ProjectList PrunedProjects",
+        "mulligan.api.trials.variant_words": "Tried",
         "mulligan.api.project": "Project",
         "mulligan.api.project_checkpoints": "Checkpoints",
         "mulligan.api.project_settings": "Configuration",
@@ -94,6 +97,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "mulligan.application.checkpoints.project_sweep": "SweepReport",
         "mulligan.application.checkpoints.prune_service": "Pruning",
         "mulligan.application.corrections.correction_result": "Corrected",
+        "mulligan.application.forks.variant_queries": "Variant",
         "mulligan.application.paths.path_purge": "Purge",
         "mulligan.application.paths.path_restore": "PathRestores",
         "mulligan.application.plans.plan_removal": "PlanRemoval",

@@ -206,6 +206,16 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "children of an earlier run of the step; the next run finds them again",
         "the same, on the present line of history; those that are wanted no more cancelled, their folders for gc",
     ),
+    "variant.finish": (
+        _NONE,
+        "a variant that ran to its end, with its sandbox; the next run of the try parks that",
+        "a variant that only its checkpoints hold, and a folder that no row names: parked, or for gc",
+    ),
+    "check.drop": (
+        _NONE,
+        "what a check wrote, in a sandbox whose step is running; resume goes back to before the check",
+        "the sandbox as it was before the check, whose result is recorded nowhere; resume runs it again",
+    ),
     "undo.run": (
         _NONE,
         "a call that is to be undone; the intent is open and the next claim undoes it",

@@ -180,6 +180,21 @@ def test_what_a_cut_off_call_did_ends_with_the_next_event(plain: Path) -> None:
     assert (plain / "mine.txt").exists()
 
 
+def test_a_patch_that_did_not_fit_has_no_end_and_leaves_the_prompt_done(plain: Path) -> None:
+    """Codex reports no end of it, nor opencode that of an edit that failed; the agent goes on, and stops on its own."""
+    agent = FakeAgent(plain, "c1", "codex")
+    agent.hook("SessionStart", source="startup")
+    agent.hook("UserPromptSubmit", prompt="patch it", turn_id="t1")
+    patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-never there\n+two\n*** End Patch"
+    agent.hook("PreToolUse", tool_name="apply_patch", tool_use_id="p1", tool_input={"command": patch})
+    agent.shell("echo b > b.txt")
+    agent.hook("Stop", turn_id="t1")
+    (entry,) = entries(plain)
+    assert (entry["status"], entry["files"]) == ("done", 1)
+    events = data_of(plain, "log", "codex")["events"]
+    assert [e["data"]["status"] for e in events if e["type"] == "tool_called"] == ["done"]
+
+
 def test_overlapping_calls_end_the_entry_with_the_last_of_them(plain: Path) -> None:
     agent = FakeAgent(plain)
     agent.start()

@@ -35,7 +35,19 @@ steps:
 """
 TOOLS = "import mulligan\n@mulligan.tool\ndef deploy(context): ...\n"
 # Texts that no project knows: someone has to think of them.
-FREE = {"choose", "event", "guidance", "include", "label", "message", "name", "rationale", "reason", "step"}
+FREE = {
+    "check",
+    "choose",
+    "event",
+    "guidance",
+    "include",
+    "label",
+    "message",
+    "name",
+    "rationale",
+    "reason",
+    "step",
+}
 
 Complete = Callable[[str], dict[str, str]]
 

@@ -88,6 +88,43 @@ class TestACheckout:
         data_of(clone, "init", "--fresh")
         assert defaults(clone)
 
+    @pytest.mark.parametrize("of_a_moved_project", [True, False])
+    def test_with_a_link_to_a_home_beside_it_is_refused(
+        self, clone: Path, tmp_path: Path, of_a_moved_project: bool
+    ) -> None:
+        home = tmp_path / "elsewhere"
+        home.mkdir()
+        (home / "config.toml").write_text(SETTINGS)
+        folder = "/nowhere" if of_a_moved_project else str(clone)
+        stat = clone.stat()
+        identity = {"device": stat.st_dev, "inode": stat.st_ino, "filesystem": 1, "born": 1}
+        record = {"folder": folder, "identity": identity}
+        (home / "project.json").write_text(json.dumps(record))
+        (clone / ".mulligan" / "home.json").write_text(json.dumps({**record, "home": str(home)}))
+        committed(clone)
+        for words in (("plan", "list"), ("run", "--", "true"), ("config", "list")):
+            error = ask(clone, *words)["error"]
+            assert error["kind"] == "project_uncertain"
+            assert "--fresh" in error["hint"]
+        assert sorted(path.name for path in home.iterdir()) == ["config.toml", "project.json"]
+        data_of(clone, "init", "--fresh")
+        assert defaults(clone)
+
+
+def test_a_home_of_ones_own_is_known_in_its_folder_whatever_the_folder_of_homes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    data_of(folder, "run", "--name", "kept", "--", "true")
+    home = home_of(folder)
+    monkeypatch.setenv("MULLIGAN_HOME", str(tmp_path / "others"))
+    assert [plan["handle"] for plan in data_of(folder, "plan", "list")["plans"]] == ["kept"]
+    folder = folder.rename(tmp_path / "moved")
+    assert ask(folder, "plan", "list")["error"]["kind"] == "project_uncertain", "it may have come with a copy"
+    data_of(folder, "init", "--home", str(home))
+    assert [plan["handle"] for plan in data_of(folder, "plan", "list")["plans"]] == ["kept"]
+
 
 def test_settings_of_an_adopted_home_that_only_users_decide_are_dropped_and_named(tmp_path: Path) -> None:
     with tarfile.open(EARLIER) as archive:

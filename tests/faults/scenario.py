@@ -241,6 +241,12 @@ def cut_off(name: str, fault: str, *words: str) -> Callable[[Path, Run], object]
     return prepare
 
 
+def _record_a_try(folder: Path, run: Run) -> None:
+    """Record a try that has not begun."""
+    words = ("try", "-n", "2", "--name", "tried", "--resource", "kin", "--check", "touch junk")
+    assert run(*words, "--", "touch", "new", fault="after:plan.create:1:SIGKILL") == -9
+
+
 def _save_in_the_real_folder(folder: Path, run: Run) -> None:
     """Let someone change a file that no plan touches."""
     (folder / "real" / "mine").write_text("the user's own")
@@ -313,6 +319,17 @@ COMMANDS = (
         name="fork",
         words=("plan", "fork", "main", "--name", "forked"),
         reached=is_forked("forked"),
+    ),
+    Command(
+        name="try",
+        words=("resume", "tried"),
+        reached=in_state("tried", State.CONSTRAINED),
+        prepare=_record_a_try,
+    ),
+    Command(
+        name="pick",
+        words=("try", "pick", "tried.2"),
+        reached=in_state("tried", State.COMPLETE),
     ),
     Command(
         name="execute in place",

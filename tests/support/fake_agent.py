@@ -54,19 +54,46 @@ class FakeAgent:
         self.prompts += 1
         return self._answer("UserPromptSubmit", prompt=text, prompt_id=f"{self.session}-p{self.prompts}")
 
-    def before(self, command: str, *, fault: str = "") -> str:
+    def before(self, command: str, *, fault: str = "", subagent: str = "") -> str:
         """Announce a call of the shell; return its id."""
+        return self.begin("Bash", {"command": command}, fault=fault, subagent=subagent)
+
+    def after(
+        self, call: str, command: str, *, fault: str = "", subagent: str = "", **answer: object
+    ) -> None:
+        """Report the end of a call."""
+        self.finish(call, "Bash", {"command": command}, fault=fault, subagent=subagent, **answer)
+
+    def before_edit(self, path: Path) -> str:
+        """Announce an edit of a file; return the id of the call."""
+        return self.begin("Edit", {"file_path": str(path)})
+
+    def after_edit(self, call: str, path: Path) -> None:
+        """Report the end of an edit."""
+        self.finish(call, "Edit", {"file_path": str(path)})
+
+    def begin(self, tool: str, given: dict[str, object], *, fault: str = "", subagent: str = "") -> str:
+        """Announce a call of a tool; return its id."""
         self.calls += 1
         call = f"{self.session}-c{self.calls}"
-        self.hook(
-            "PreToolUse", tool_name="Bash", tool_use_id=call, tool_input={"command": command}, fault=fault
-        )
+        who = {"agent_id": subagent} if subagent else {}
+        self.hook("PreToolUse", tool_name=tool, tool_use_id=call, tool_input=given, fault=fault, **who)
         return call
 
-    def after(self, call: str, command: str, *, fault: str = "") -> None:
-        """Report the end of a call."""
-        given = {"tool_name": "Bash", "tool_use_id": call, "tool_input": {"command": command}}
-        self.hook("PostToolUse", tool_response={"stdout": ""}, fault=fault, **given)
+    def finish(
+        self,
+        call: str,
+        tool: str,
+        given: dict[str, object],
+        *,
+        fault: str = "",
+        subagent: str = "",
+        **answer: object,
+    ) -> None:
+        """Report the end of a call of a tool."""
+        who = {"agent_id": subagent} if subagent else {}
+        said = {"tool_name": tool, "tool_use_id": call, "tool_input": given, **who}
+        self.hook("PostToolUse", tool_response={"stdout": "", **answer}, fault=fault, **said)
 
     def shell(self, command: str) -> None:
         """Make a call of the shell, from before to after."""

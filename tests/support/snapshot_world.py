@@ -14,7 +14,7 @@ from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import ChangeAction, PathChange, Swept
 from mulligan.domain.plans.event import Event
 from mulligan.osfiles.tempdirs import Rooms
-from mulligan.ports import WorkingTree
+from mulligan.ports import ChangeReports, WorkingTree
 
 
 class Watcher:
@@ -33,7 +33,9 @@ class Watcher:
         self.told.append((what, done, total))
 
 
-def new_store(home: Path, *, boot_id: str = "this boot", ahead_ns: int = 0) -> PackedSnapshotStore:
+def new_store(
+    home: Path, *, boot_id: str = "this boot", ahead_ns: int = 0, reports: ChangeReports | None = None
+) -> PackedSnapshotStore:
     """Open a store as a new process does; to one whose clock is `ahead_ns` no file is young."""
     return PackedSnapshotStore(
         packs=pack_storage(home),
@@ -41,6 +43,8 @@ def new_store(home: Path, *, boot_id: str = "this boot", ahead_ns: int = 0) -> P
         work=home,
         now_ns=lambda: time.time_ns() + ahead_ns,
         boot_id=boot_id,
+        reports=reports,
+        ask_from=0,
     )
 
 

@@ -1,4 +1,5 @@
-from types import ModuleType
+import pkgutil
+from importlib import import_module
 
 from mulligan import errors
 from mulligan.errors import MulliganError
@@ -10,9 +11,7 @@ def everyone(cls: type[MulliganError]) -> set[str]:
 
 
 def test_every_error_can_be_imported_from_the_package_and_nothing_else_but_next_steps():
-    public = {
-        name
-        for name, value in vars(errors).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
-    }
-    assert public == everyone(MulliganError) | {"Advice", "NextStep"}
+    for module in pkgutil.iter_modules(errors.__path__):
+        import_module(f"mulligan.errors.{module.name}")
+    assert set(errors.__all__) == everyone(MulliganError) | {"Advice", "NextStep"}
+    assert {getattr(errors, name).__name__ for name in errors.__all__} == set(errors.__all__)

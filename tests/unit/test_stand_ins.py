@@ -1,4 +1,4 @@
-"""Modules of the standard library that the program loads when they are used: until then others stand in for them."""
+"""Modules of libraries that the program loads when they are used: until then others stand in for them."""
 
 import inspect
 import ipaddress
@@ -12,7 +12,18 @@ import pytest
 
 from mulligan import __main__ as program
 
-NAMES = ("gettext", "inspect", "ipaddress", "ntpath", "platform", "textwrap", "urllib.parse")
+NAMES = (
+    *(
+        "gettext",
+        "inspect",
+        "ipaddress",
+        "msgspec.inspect",
+        "msgspec.msgpack",
+        "msgspec.toml",
+        "msgspec.yaml",
+    ),
+    *("ntpath", "platform", "textwrap", "urllib.parse"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +49,17 @@ def test_one_that_is_used_is_the_module_itself(standing_in: dict[str, ModuleType
     assert stand_in.ip_address is sys.modules["ipaddress"].ip_address
     with pytest.raises(AttributeError):
         stand_in.no_such_name  # noqa: B018  it is asked for
+
+
+def test_those_of_msgspec_work_when_they_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "msgspec"]:
+        monkeypatch.delitem(sys.modules, name)
+    with program.stand_ins():
+        import msgspec
+    assert "msgspec.inspect" not in sys.modules
+    assert msgspec.json.schema(int) == {"type": "integer"}
+    assert msgspec.toml.decode("a = 1") == {"a": 1}
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode([1])) == [1]
 
 
 def test_afterwards_all_but_one_are_gone() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import signal
 import time
@@ -16,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from mulligan import errors
 from mulligan.boundaries import act, guarded, guards
 from mulligan.domain.text.ids import PlanId
-from mulligan.errors import LockImpossible, PlanBusy, PlanTakenOver, SystemFailed
+from mulligan.domain.text.json_value import read_json
 from mulligan.osfiles.folders import is_named
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _Guard(Struct, frozen=True, eq=False):
 
     def __call__(self) -> None:
         if not is_named(self.fd, self.file):
-            raise PlanTakenOver(plan_id=self.plan_id)
+            raise errors.PlanTakenOver(plan_id=self.plan_id)
 
 
 _own: dict[str, _Own] = {}  # by lock file: what this process holds
@@ -139,7 +139,7 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
         if holder is None:
             return
         if not self._is_ours_to_end(plan_id, holder):  # in another container its number is someone else's
-            raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
+            raise errors.PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
         with suppress(FileNotFoundError):  # the holder has ended, and its plan is forgotten
             self._note_asked(plan_id)
         if holder.pid == os.getpid():
@@ -150,7 +150,7 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
         deadline = time.monotonic() + _STOP_PATIENCE
         while self.holder(plan_id) is not None:
             if time.monotonic() > deadline:
-                raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
+                raise errors.PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
             time.sleep(_PAUSE)
 
     def was_asked_to_stop(self, plan_id: PlanId) -> bool:
@@ -193,7 +193,7 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
         with _asking:
             own = _own.get(str(self._file(plan_id)))
             if own is None or own.stop is None or own.thread == get_ident():
-                raise PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
+                raise errors.PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
             own.asked = True
             own.stop.ask(own.thread)
 
@@ -212,7 +212,7 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
                 os.close(fd)
                 raise
             os.close(fd)
-        raise LockImpossible(path=str(file), reason="other processes kept replacing it")
+        raise errors.LockImpossible(path=str(file), reason="other processes kept replacing it")
 
     def _is_ours_to_end(self, plan_id: PlanId, holder: LockHolder) -> bool:
         """Return whether the process id in the file is that of the lock's holder, as this system sees it.
@@ -235,6 +235,8 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
 
     def _sign(self, plan_id: PlanId, fd: int, *, retired: bool = False) -> None:
         """Record the holder for others, and whether the plan is about to be forgotten."""
+        import json  # here: a look at a plan takes no lock
+
         within = [guard.plan_id for guard in guards() if isinstance(guard, _Guard)]
         signature: dict[str, object] = {
             "pid": os.getpid(),
@@ -248,22 +250,24 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
                 os.ftruncate(fd, 0)
                 os.pwrite(fd, json.dumps(signature).encode(), 0)
         except OSError as exc:
-            raise SystemFailed(path=str(self._file(plan_id)), reason=exc.strerror or str(exc)) from exc
+            raise errors.SystemFailed(path=str(self._file(plan_id)), reason=exc.strerror or str(exc)) from exc
 
     def _note_asked(self, plan_id: PlanId) -> None:
         """Add to what the holder signed that it is asked to stop: a signal does not say why it came."""
         file = self._file(plan_id)
+        import json
+
         with _translated(file):
-            signature = json.loads(file.read_bytes())
+            signature = read_json(file.read_bytes())
             with file.open("r+b", buffering=0) as signed:
                 signed.write(json.dumps({**signature, _ASKED: True}).encode())  # longer than what was there
 
     def _file(self, plan_id: PlanId) -> Path:
         return self.folder / f"{plan_id}.lock"
 
-    def _busy(self, plan_id: PlanId, fd: int) -> PlanBusy:
+    def _busy(self, plan_id: PlanId, fd: int) -> errors.PlanBusy:
         holder = _read_holder(fd)
-        return PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
+        return errors.PlanBusy(plan_id=plan_id, pid=holder.pid, since=holder.since)
 
 
 @contextmanager
@@ -274,7 +278,7 @@ def _translated(path: Path) -> Generator[None]:
     except FileNotFoundError:
         raise
     except OSError as exc:
-        raise SystemFailed(path=str(path), reason=exc.strerror or str(exc)) from exc
+        raise errors.SystemFailed(path=str(path), reason=exc.strerror or str(exc)) from exc
 
 
 def _lock(fd: int, tries: int, kind: int, file: Path) -> bool:
@@ -286,7 +290,7 @@ def _lock(fd: int, tries: int, kind: int, file: Path) -> bool:
             if attempt + 1 < tries:
                 time.sleep(_PAUSE)
         except OSError as exc:
-            raise LockImpossible(path=str(file), reason=exc.strerror or str(exc)) from exc
+            raise errors.LockImpossible(path=str(file), reason=exc.strerror or str(exc)) from exc
         else:
             return True
     return False
@@ -299,7 +303,7 @@ def _is_retired(file: Path) -> bool:
 
 def _has_word(file: Path, word: str) -> bool:
     try:
-        return word in json.loads(file.read_bytes())
+        return word in read_json(file.read_bytes())
     except (OSError, ValueError):
         return False
 
@@ -311,7 +315,7 @@ def _read_holder(fd: int) -> LockHolder:
     for _ in range(_TRIES):
         text = os.pread(fd, 4096, 0)
         try:
-            word = json.loads(text)
+            word = read_json(text)
         except ValueError:
             time.sleep(_PAUSE)
         else:

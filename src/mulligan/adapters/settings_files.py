@@ -12,10 +12,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping, MutableMappi
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from mulligan import errors
 from mulligan.boundaries import act
 from mulligan.config import SHORT_NAMES, Layer, Source, check_value, layer_of_values, setting_named
 from mulligan.domain.text.json_value import Json
-from mulligan.errors import LockImpossible, SettingsFileInvalid, SystemFailed
 from mulligan.osfiles.folders import is_named
 
 _LARGEST_FILE = 1024 * 1024  # bytes; settings are a page of text
@@ -67,9 +67,9 @@ def _read(path: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise SystemFailed(path=str(path), reason=error.strerror or str(error)) from error
+        raise errors.SystemFailed(path=str(path), reason=error.strerror or str(error)) from error
     if len(data) > _LARGEST_FILE:
-        raise SettingsFileInvalid(file=str(path), line=1, reason="is larger than 1 MiB")
+        raise errors.SettingsFileInvalid(file=str(path), line=1, reason="is larger than 1 MiB")
     return data
 
 
@@ -83,15 +83,15 @@ def _pairs(path: Path, data: bytes) -> list[tuple[str, object]]:
         return list(_flat(tomllib.loads(data.decode())))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise SettingsFileInvalid(file=str(path), line=line, reason="is not UTF-8 text") from error
+        raise errors.SettingsFileInvalid(file=str(path), line=line, reason="is not UTF-8 text") from error
     except tomllib.TOMLDecodeError as error:
         # Before Python 3.14 only the message has the place; without one it is the end of the file.
         place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
         line = int(place[1]) if place and place[1] else data.count(b"\n") + 1
         reason = f"is not TOML: {str(error)[: place.start() if place else None]}"
-        raise SettingsFileInvalid(file=str(path), line=line, reason=reason) from error
+        raise errors.SettingsFileInvalid(file=str(path), line=line, reason=reason) from error
     except RecursionError as error:
-        raise SettingsFileInvalid(file=str(path), line=1, reason="is nested too deeply") from error
+        raise errors.SettingsFileInvalid(file=str(path), line=1, reason="is nested too deeply") from error
 
 
 def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -153,7 +153,7 @@ def _exclusively(path: Path) -> Generator[Path]:
         finally:
             os.close(folder)
     except OSError as error:
-        raise SystemFailed(path=str(path), reason=error.strerror or str(error)) from error
+        raise errors.SystemFailed(path=str(path), reason=error.strerror or str(error)) from error
 
 
 @contextlib.contextmanager
@@ -165,7 +165,7 @@ def _locked(lock: Path) -> Generator[None]:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX)
             except OSError as error:
-                raise LockImpossible(path=str(lock), reason=error.strerror or str(error)) from error
+                raise errors.LockImpossible(path=str(lock), reason=error.strerror or str(error)) from error
             if not is_named(fd, lock):
                 continue  # the process before this one was done with it
             try:
@@ -175,7 +175,7 @@ def _locked(lock: Path) -> Generator[None]:
             return
         finally:
             os.close(fd)
-    raise LockImpossible(path=str(lock), reason="other processes kept replacing it")
+    raise errors.LockImpossible(path=str(lock), reason="other processes kept replacing it")
 
 
 def _replace(file: Path, text: str) -> None:

@@ -7,8 +7,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mulligan import errors
 from mulligan.api.project_upkeep import ProjectUpkeep
-from mulligan.errors import NextStep, NothingToRedo, UsageWrong
+from mulligan.api.trials.project_trials import ProjectTrials
+from mulligan.errors import NextStep
 
 if TYPE_CHECKING:
     from mulligan.api.local_server.kept_watches import KeptWatches
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from mulligan.application.queries.tree_queries import StoredPath, TreeListing
     from mulligan.application.rollback.rollback_service import Rollback
     from mulligan.application.runs.plan_executor import Execution
+    from mulligan.application.timeline.attributions import CallView
     from mulligan.application.timeline.timeline_queries import EntryView, Outcome
     from mulligan.application.timeline.timeline_service import Undone
     from mulligan.domain.agents.agent_event import AgentEvent, HookAnswer
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
     from mulligan.ports import Streams
 
 
-class Project(ProjectUpkeep):
+class Project(ProjectTrials, ProjectUpkeep):
     """A folder with a project home, and all that can be done in it, by several threads at once."""
 
     @cached_property
@@ -115,7 +118,9 @@ class Project(ProjectUpkeep):
         services = self._services
         if on is not None:
             if resource is not None or name is not None:
-                raise UsageWrong(reason="the plan that goes on has resource and name", hint="omit them")
+                raise errors.UsageWrong(
+                    reason="the plan that goes on has resource and name", hint="omit them"
+                )
             plan_id = self._plan_id(on)
             execution = services.extensions.extend(
                 plan_id, words, folder=folder, keep=keep, observer=self._observer, streams=streams
@@ -341,12 +346,21 @@ class Project(ProjectUpkeep):
         dry_run: bool = False,
         onto_branch: bool = False,
         keep_commits: bool = False,
+        only: Sequence[str] = (),
     ) -> Undone:
         """Take back what was done last and still counts, over all plans; what others changed since stays.
 
         `what` names a plan, to stay within it, or an entry of the timeline by its number. An apply to a checkout that
         is on another branch now needs `onto_branch`. With `keep_commits` only files change of what was done in place.
+        `only` names sessions, prompts (`3`) and calls (`3.2`) of agents instead: what they did goes, and what others
+        did at the same time and since stays.
         """
+        if only:
+            if what is not None or onto_branch:
+                raise errors.UsageWrong(reason="`only` names what to undo", hint="leave the others out")
+            return self._services.only_undos.undo(
+                only, self._observer, dry_run=dry_run, keep_commits=keep_commits
+            )
         number = what if isinstance(what, int) else self.entry_to_undo(what, settle=not dry_run)
         return self._services.turns.undo(
             number, self._observer, dry_run=dry_run, onto_branch=onto_branch, keep_commits=keep_commits
@@ -356,7 +370,9 @@ class Project(ProjectUpkeep):
         """Bring back what was undone last; a number makes sure that it is that entry. `onto_branch` as in `undo`."""
         latest = self.entry_to_redo(settle=not dry_run)
         if number not in (None, latest):
-            raise NothingToRedo(reason=f"entry {number} is not what was undone last, which is {latest}")
+            raise errors.NothingToRedo(
+                reason=f"entry {number} is not what was undone last, which is {latest}"
+            )
         return self._services.turns.redo(latest, self._observer, dry_run=dry_run, onto_branch=onto_branch)
 
     def entry_to_redo(self, *, settle: bool = False) -> int:
@@ -390,6 +406,10 @@ class Project(ProjectUpkeep):
     def entry(self, number: int) -> EntryView:
         """Return an entry of the timeline."""
         return self._services.timeline.entry(number)
+
+    def calls(self, number: int) -> Sequence[CallView]:
+        """Return the calls of the agent that answered a prompt, which is an entry of the timeline."""
+        return self._services.attributions.calls(number)
 
     def diff_of_entry(
         self,

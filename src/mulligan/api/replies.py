@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mulligan.api.operations.command_run import CommandRun
+    from mulligan.api.trials.variant_words import Tried
     from mulligan.application.apply.apply_preparation import Application
     from mulligan.application.bisection.bisect_service import Bisection
     from mulligan.application.corrections.correction_result import Corrected
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mulligan.application.queries.plan_queries import PlanStatus
     from mulligan.application.queries.step_outputs import StepOutput
     from mulligan.application.runs.plan_executor import Execution
+    from mulligan.application.timeline.attributions import CallView
     from mulligan.application.timeline.timeline_queries import EntryView
     from mulligan.application.timeline.timeline_service import Undone
     from mulligan.domain.plans.event import Event
@@ -115,6 +117,11 @@ def timeline_reply(entries: Sequence[EntryView], messages: Sequence[str] = ()) -
     return Reply(data={"entries": entries}, messages=messages)
 
 
+def calls_reply(entry: EntryView, calls: Sequence[CallView]) -> Reply:
+    """Answer with an entry of the timeline and the calls of the agent that it is about."""
+    return Reply(data={"entry": entry, "calls": calls})
+
+
 def undone_reply(done: Undone) -> Reply:
     """Answer an undo or redo; a conflict is its error."""
     data = {name: value for name, value in asdict(done).items() if name not in ("error", "messages")}
@@ -138,6 +145,13 @@ def bisect_reply(found: Bisection) -> Reply:
     """Answer a bisection; that skipped groups hide the result is its error."""
     data = {name: value for name, value in asdict(found).items() if name not in ("error", "messages")}
     return Reply(data=data, messages=found.messages, error=found.error)
+
+
+def tried_reply(tried: Tried, status: PlanStatus | None = None) -> Reply:
+    """Answer a try; that no variant passes is its error. With a status the plan's own facts are part of it."""
+    own = {name: value for name, value in asdict(tried).items() if name not in ("error", "messages")}
+    data = (asdict(status) if status is not None else {}) | own
+    return Reply(data=data, messages=tried.messages, error=tried.error)
 
 
 def checkpoints_reply(views: Sequence[CheckpointView], messages: Sequence[str] = ()) -> Reply:

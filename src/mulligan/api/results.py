@@ -8,10 +8,12 @@ if TYPE_CHECKING:
     from mulligan.api.agents.agent_install import AgentChanges
     from mulligan.api.agents.agent_overview import AgentList, AgentView, HookTests, InstalledHooks
     from mulligan.api.operations.home_operations import ProjectList, PrunedProjects
+    from mulligan.api.trials.variant_words import Tried
     from mulligan.application.apply.apply_preparation import Application, AppliedResource
     from mulligan.application.bisection.bisect_service import Bisection, FirstBad, Trial
     from mulligan.application.checkpoints.prune_service import Pruning
     from mulligan.application.corrections.correction_result import Appended, Corrected
+    from mulligan.application.forks.variant_queries import Variant
     from mulligan.application.paths.path_purge import Purge
     from mulligan.application.paths.path_restore import PathRestore, PathRestores
     from mulligan.application.plans.acceptance import Acceptance
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from mulligan.application.rollback.impact import Impact, RevertedChange
     from mulligan.application.rollback.rollback_service import Rollback
     from mulligan.application.runs.plan_executor import Execution
+    from mulligan.application.timeline.attributions import CallView
     from mulligan.application.timeline.timeline_queries import EntryView
     from mulligan.application.timeline.timeline_service import Undone
     from mulligan.rows.completion_words import Word
@@ -32,9 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Acceptance", "AgentChanges", "AgentList", "AgentView", "Appended", "Application", "AppliedResource",
-    "Bisection", "CheckpointView", "Corrected", "EntryView", "Execution", "FileStanding", "FirstBad",
+    "Bisection", "CallView", "CheckpointView", "Corrected", "EntryView", "Execution", "FileStanding", "FirstBad",
     "FoundHome", "HookTests", "Impact", "InstalledHooks", "Listing", "PathRestore", "PathRestores", "PlanLine",
     "PlanProgress", "PlanRemoval", "PlanStatus", "ProjectList", "PrunedProjects", "Pruning", "Purge",
     "RemovedPlan", "RevertedChange", "Rollback", "StepOutput", "StoredPath", "Surroundings", "TreeListing",
-    "Trial", "Undone", "Word",
+    "Trial", "Tried", "Undone", "Variant", "Word",
 ]  # fmt: skip

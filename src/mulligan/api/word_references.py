@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan.domain.plans.handle import entry_reference
 from mulligan.errors import CheckpointNotFound, EntryNotFound, PlanNotFound
 
 if TYPE_CHECKING:
+    from mulligan.domain.text.ids import PlanId
     from mulligan.wiring.services import Services
 
 
@@ -46,3 +48,12 @@ def checkpoint_named(services: Services, word: str) -> str:
             raise
         return services.checkpoint_queries.newest(plan_id)
     return word
+
+
+def folder_inside(services: Services, plan_id: PlanId, folder: Path | None) -> str:
+    """Return a folder relative to the first resource of a plan, or to its sandbox; `.` where it lies in neither."""
+    resource, sandbox = services.queries.first_place(plan_id)
+    roots = [services.adapters.project / resource.location, *([Path(sandbox)] if sandbox else [])]
+    here = folder.resolve() if folder is not None else None
+    found = [here.relative_to(r.resolve()) for r in roots if here and here.is_relative_to(r.resolve())]
+    return str(found[0]) if found else "."

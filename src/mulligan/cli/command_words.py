@@ -35,6 +35,7 @@ COMMANDS = {
     "init": "init {path:PATH}",
     "list_tree": "list {checkpoint:CHECKPOINT} {path:PATH}",
     "log": "log {plan:PLAN}",
+    "pick_variant": "try pick {variant:VARIANT}",
     "plans": "list",
     "projects": "projects",
     "prune_projects": "projects prune",
@@ -51,6 +52,7 @@ COMMANDS = {
     "tools.list": "tool list",
     "tools.trust": "tool trust",
     "tree": "plan tree {plan:PLAN}",
+    "try_variants": "try -- {words:COMMAND}",
     "unapply": "unapply {plan:PLAN}",
     "timeline": "log",
     "undo": "undo {what:PLAN}",
@@ -62,6 +64,7 @@ OPTIONS = {
     "binary": ("--binary", ""),
     "choose": ("--choose", "TEXT"),
     "commit": ("--no-commit", ""),
+    "count": ("-n", "N"),
     "delete": ("--delete", ""),
     "dry_run": ("--dry-run", ""),
     "force": ("--force", ""),
@@ -77,6 +80,7 @@ OPTIONS = {
     "new": ("--to", "CP"),
     "old": ("--from", "CP"),
     "on": ("--on", "PLAN"),
+    "only": ("--only", "WHAT"),
     "onto_branch": ("--onto-branch", ""),
     "project": ("--project", "PATH"),
     "resource": ("--resource", "PATH"),
@@ -109,7 +113,9 @@ def command_line(step: NextStep) -> str:
     options: list[str] = []
     for name, value in facts.items():
         option, placeholder = OPTIONS[name]
-        options += [option, *(_value(value, placeholder) if placeholder else ())]
+        several = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+        for each in several:  # given once each
+            options += [option, *(_value(each, placeholder) if placeholder else ())]
     at = words.index("--") if "--" in words else len(words)  # what follows is the command's
     return " ".join((*words[:at], *options, *words[at:]))
 

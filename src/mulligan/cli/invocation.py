@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from msgspec import Struct, field
 
+from mulligan import errors
 from mulligan.cli.answers.answer import Answer, Format, Line
-from mulligan.errors import (
-    BranchDiffers,
-    ConfirmationMissing,
-    DatabaseUnusable,
-    Declined,
-    MulliganError,
-    UsageWrong,
-)
+from mulligan.errors import MulliganError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -187,14 +181,14 @@ class Invocation(Struct, kw_only=True, dict=True):
     def confirm(self, question: str, otherwise: str = _LOOK_FIRST) -> None:
         """Ask on the terminal; without one, or without a yes, refuse, and say what to do `otherwise`."""
         if not self.can_ask:
-            raise ConfirmationMissing(hint=otherwise)
+            raise errors.ConfirmationMissing(hint=otherwise)
         from mulligan.api.document import harmless
 
         self.live.close()
         sys.stderr.write(f"{harmless(question)} [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            raise Declined
+            raise errors.Declined
 
     def choose(
         self, question: str, answers: Mapping[str, str], default: str, *, view: Callable[[], Answer]
@@ -261,7 +255,7 @@ class Invocation(Struct, kw_only=True, dict=True):
         """
         try:
             return self.confirmed(lambda dry: act(dry, onto_branch), f"{verb}?", dry_run=dry_run, yes=yes)
-        except BranchDiffers as exc:
+        except errors.BranchDiffers as exc:
             if yes or dry_run or not self.can_ask:
                 raise
             self.confirm(f"{exc.text}. {verb} it there?")
@@ -299,7 +293,7 @@ class Invocation(Struct, kw_only=True, dict=True):
             return exc
         if self.found is None or not problems:
             return None
-        return DatabaseUnusable(
+        return errors.DatabaseUnusable(
             database=str(self.found.database),
             reason="; ".join(problems[:3]),
             hint="keep a copy of the file; `mulligan doctor` lists all that is wrong with it",
@@ -336,7 +330,7 @@ def option_pair(text: str) -> tuple[str, str]:
     """KEY=VALUE from the command line."""
     key, separator, value = text.partition("=")
     if not separator or not key:
-        raise UsageWrong(
+        raise errors.UsageWrong(
             reason=f"-c {text!r}: give a setting as KEY=VALUE",
             hint="`mulligan config list` shows the settings",
         )

@@ -1,5 +1,7 @@
 """The program: finds the command, runs it, and turns every error into an answer and an exit code."""
 
+from __future__ import annotations
+
 import importlib
 import os
 import signal
@@ -11,23 +13,25 @@ from datetime import UTC, datetime, timedelta
 import click
 from msgspec.structs import replace
 
+from mulligan import errors
 from mulligan.cli.answers.answer import Answer, Format, Line
 from mulligan.cli.commands.command_groups import SuggestingGroup
 from mulligan.cli.commands.declaration import closing_words, everywhere
 from mulligan.cli.invocation import Invocation
 from mulligan.cli.terminal.render import render, write
-from mulligan.errors import InternalError, Interrupted, MulliganError, SystemFailed, UsageWrong
+from mulligan.errors import Interrupted, MulliganError
 
 VERSION = "0.1.0"  # that of the distribution, whose metadata takes as long to read as a short command
 
 # The modules that declare the commands of each group, and the commands without a group; loaded when one is called.
 _GROUPS = {
     "agent": "mulligan.cli.agents.agent_commands",
-    "plan": "mulligan.cli.commands.plan_commands",
+    "plan": "mulligan.cli.commands.plans.plan_group",
     "checkpoint": "mulligan.cli.commands.checkpoint_commands",
     "config": "mulligan.cli.commands.config_commands",
     "project": "mulligan.cli.commands.home_commands",
     "tool": "mulligan.cli.commands.tool_commands",
+    "try": "mulligan.cli.commands.forks.try_commands",
 }
 # Commands that run another one: their exit code is that of the other, and 125 is a failure of their own.
 _WRAPPERS = ("run", "shell")
@@ -36,7 +40,8 @@ _COMMANDS = {
         ("completion", "doctor", "gc", "help", "init", "projects", "serve"),
         "mulligan.cli.commands.project_commands",
     ),
-    **dict.fromkeys(("bisect", "log", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
+    "log": "mulligan.cli.commands.plans.log_command",
+    **dict.fromkeys(("bisect", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
     "hook": "mulligan.cli.agents.hook_command",
     **dict.fromkeys(("forget", "restore"), "mulligan.cli.commands.path_commands"),
     **dict.fromkeys(_WRAPPERS, "mulligan.cli.commands.run_command"),
@@ -57,6 +62,7 @@ _VERBS = {
 _WITH_VALUE = (
     *("--format", "--project", "-c", "--limit", "-n"),
     *("--resource", "--name", "--on", "--message", "-m", "--good", "--bad"),
+    *("--variant", "--check", "--from", "--timeout", "--rationale"),
 )
 
 
@@ -87,6 +93,7 @@ def _show_version(context: click.Context, _option: click.Parameter, wanted: bool
     raise _Shown(Answer(data={"version": VERSION}, blocks=[Line(f"mulligan, version {VERSION}")]))
 
 
+@everywhere
 @click.group(
     cls=_Program,
     name="mulligan",
@@ -97,7 +104,6 @@ def _show_version(context: click.Context, _option: click.Parameter, wanted: bool
         (0, 1, 2, 3, 4, 130),
     ),
 )
-@everywhere
 @click.option(
     "--version",
     is_flag=True,
@@ -144,7 +150,7 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.NoArgsIsHelpError as exc:
         if not invocation.format.is_document:
             click.echo(exc.ctx.get_help() if exc.ctx else "")
-            return UsageWrong.exit_code
+            return errors.UsageWrong.exit_code
         answer = Answer(data=None, error=_misused(click.UsageError("a command is missing", exc.ctx), name))
     except click.ClickException as exc:
         answer = Answer(data=None, error=_misused(exc, name))
@@ -171,7 +177,7 @@ def run(arguments: Sequence[str]) -> int:
         invocation.close()
     except OSError as exc:  # the answer is lost, and a script must not take that for a success
         click.echo(f"error: the answer could not be written: {exc.strerror}", err=True)
-        return answer.code or SystemFailed.exit_code
+        return answer.code or errors.SystemFailed.exit_code
     return answer.code
 
 
@@ -182,7 +188,9 @@ def _interrupt(_signal: int, _frame: object) -> None:
 def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
     """Return the cause of an unexpected error: an impossible file name, invalid rows, or a bug."""
     if isinstance(exc, UnicodeEncodeError) or (isinstance(exc, ValueError) and "embedded null" in str(exc)):
-        return UsageWrong(reason="a path has a character that no file name has", hint="give another one")
+        return errors.UsageWrong(
+            reason="a path has a character that no file name has", hint="give another one"
+        )
     if explained := invocation.unsound_rows():
         return explained
     import traceback
@@ -190,19 +198,21 @@ def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
     from mulligan.api.document import harmless_lines
 
     write(sys.stderr, harmless_lines("".join(traceback.format_exception(exc))))
-    return InternalError(reason=f"{type(exc).__name__}: {exc}")
+    return errors.InternalError(reason=f"{type(exc).__name__}: {exc}")
 
 
-def _misused(exc: click.ClickException, command: str) -> UsageWrong:
+def _misused(exc: click.ClickException, command: str) -> errors.UsageWrong:
     from mulligan.cli.commands.usage_errors import usage_error  # here: only a mistake needs it
 
     return usage_error(exc, command)
 
 
-def _system_error(exc: OSError) -> SystemFailed:
+def _system_error(exc: OSError) -> errors.SystemFailed:
     if isinstance(exc.filename, str):
-        return SystemFailed(path=exc.filename, reason=exc.strerror or str(exc))
-    return SystemFailed(path="the system", reason=exc.strerror or str(exc), hint=SystemFailed.usual_advice())
+        return errors.SystemFailed(path=exc.filename, reason=exc.strerror or str(exc))
+    return errors.SystemFailed(
+        path="the system", reason=exc.strerror or str(exc), hint=errors.SystemFailed.usual_advice()
+    )
 
 
 def _format_in(arguments: Sequence[str]) -> str | None:
@@ -228,7 +238,10 @@ def _without_command(arguments: Sequence[str]) -> Sequence[str]:
 
 def _command_name(arguments: Sequence[str]) -> str:
     """Return the words that name the command, for the envelope; always with its group."""
-    words = [word for _, word in _words(arguments) if word != "--"]
+    named = [word for _, word in _words(arguments)]
+    words = [word for word in named if word != "--"]
+    if words[:1] == ["try"]:  # what follows `--` is the command to try
+        return " ".join(named[: named.index("--") if "--" in named else None][:2])
     if words[:1] == ["log"]:
         return "plan log" if len(words) > 1 else "log"  # without a plan it is the timeline
     if words and words[0] in _VERBS:

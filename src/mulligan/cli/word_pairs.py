@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from mulligan import errors
 from mulligan.domain.plans.handle import group_reference
 from mulligan.domain.text.plural import counted
-from mulligan.errors import Advice, NextStep, PlanNotFound, UsageWrong
+from mulligan.errors import Advice, NextStep, UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
@@ -32,7 +32,7 @@ def compared_words(
 ) -> ComparedWords:
     """Read `tune`, `tune@3`, `tune @3` and `tune@1 tune@3`, with what --from and --to name; refuse other pairs."""
     if word == "":
-        raise PlanNotFound(wanted=word)
+        raise errors.PlanNotFound(wanted=word)
     numbered = group_reference(word) if word is not None else None
     second = group_reference(other) if other is not None else None
     if word is None or (numbered is None and other is None):
@@ -56,6 +56,8 @@ def compared_words(
 
 def _two_words(project: Project, word: str, other: str) -> UsageWrong:
     """Return the refusal of two words that do not name two groups: plans, or paths without the sign before them."""
+    import shlex
+
     if os.path.lexists(other) and not names_a_plan(project, other):
         alone = f"mulligan diff {shlex.quote(word)} -- {shlex.quote(other)}"
         return UsageWrong(
@@ -86,7 +88,7 @@ def names_a_plan(project: Project, word: str) -> bool:
     """Return whether a word names a plan."""
     try:
         project.status(word)
-    except PlanNotFound:
+    except errors.PlanNotFound:
         return False
     return True
 

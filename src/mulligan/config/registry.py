@@ -1,12 +1,12 @@
 """The registered settings: every key with its type, default, environment variable and meaning."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import cast
 
 from msgspec import Struct
 
+from mulligan import errors
 from mulligan.config.values import (
     Unfit,
     ValueType,
@@ -30,7 +30,7 @@ from mulligan.domain.plans.trigger import (
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import nearest_word
-from mulligan.errors import Advice, SettingInvalid, SettingUnknown
+from mulligan.errors import Advice
 
 MOST_PARALLEL = 50  # subplans at once
 
@@ -78,7 +78,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     @property
     def environment(self) -> str:
         """The environment variable that sets it."""
-        return "MULLIGAN_" + re.sub("[.-]", "_", self.key).upper()
+        return "MULLIGAN_" + self.key.replace(".", "_").replace("-", "_").upper()
 
 
 def _canonical_triggers(words: Sequence[str]) -> list[str]:
@@ -301,8 +301,8 @@ def setting_named(key: str, origin: str) -> Setting:
         # Where a file is wrong no command can list the settings.
         known = f"correct or remove it there; known: {', '.join(_BY_KEY)}" if _in_a_file(origin) else None
         facts = {"nearest": nearest} if nearest else {}
-        raise SettingUnknown(
-            key=key, origin=origin, hint=Advice(meant, known or SettingUnknown.usual_advice()), **facts
+        raise errors.SettingUnknown(
+            key=key, origin=origin, hint=Advice(meant, known or errors.SettingUnknown.usual_advice()), **facts
         )
     return setting
 
@@ -331,7 +331,7 @@ def _canonical(setting: Setting, read: Callable[[], Json], origin: str) -> Json:
         allowed = setting.type.allowed
         words = allowed if isinstance(allowed, str) else ", ".join(allowed)
         meant = f"did you mean `{unfit.nearest}`? " if unfit.nearest else ""
-        raise SettingInvalid(
+        raise errors.SettingInvalid(
             key=setting.key,
             reason=unfit.reason,
             origin=origin,

@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from mulligan import errors
 from mulligan.config.registry import (
     SETTINGS,
     Cleanup,
@@ -20,7 +21,6 @@ from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import nearest_word
-from mulligan.errors import SettingInvalid, SettingUnknown
 
 _Read = TypeVar("_Read")
 
@@ -58,7 +58,7 @@ def layer_of_values(source: Source, where: str, values: Iterable[tuple[str, obje
     for name, value in values:
         key = setting_named(name, origin).key
         if key in found:
-            raise SettingInvalid(
+            raise errors.SettingInvalid(
                 key=key, reason="is set twice", origin=origin, allowed="once", hint="keep one of the two"
             )
         found[key] = check_value(key, value, origin)
@@ -91,7 +91,7 @@ def layer_of_environment(environ: Mapping[str, str]) -> Layer:
             word = nearest_word(variable.removeprefix(section), known, at_least=_MISTYPED)
             if word is not None:
                 nearest = section + word
-                raise SettingUnknown(
+                raise errors.SettingUnknown(
                     key=variable, origin=Source.ENVIRONMENT, nearest=nearest, hint=f"did you mean {nearest}?"
                 )
     values = {

@@ -12,17 +12,65 @@ The class `MulliganError` and its five families are in `root`:
 An error is raised with facts; its message and hint are templates over them. Facts are part of the JSON
 output, so their names are as stable as the fields of any other answer. A hint that names operations is `Advice`:
 `next_step` has the operations as data, and each front door words them.
+
+The modules of errors are loaded when one of their errors is first used: a command that goes well names few.
 """
 
 # ruff: noqa: F403 - these modules define errors only, and a test compares their names with the tree of classes
 
-from mulligan.errors.conflicts import *
-from mulligan.errors.failures import *
-from mulligan.errors.misuses import *
+from typing import TYPE_CHECKING
+
 from mulligan.errors.next_step import Advice as Advice
 from mulligan.errors.next_step import NextStep as NextStep
-from mulligan.errors.refused_places import *
-from mulligan.errors.refused_plans import *
 from mulligan.errors.root import *
+from mulligan.lazy_exports import lazy_exports
 
-__all__ = [name for name, value in vars().items() if isinstance(value, type)]  # pyright: ignore[reportUnsupportedDunderAll] - computed: each name is in one list only
+if TYPE_CHECKING:
+    from mulligan.errors.conflicts import *
+    from mulligan.errors.failures import *
+    from mulligan.errors.misuses import *
+    from mulligan.errors.refused_places import *
+    from mulligan.errors.refused_plans import *
+
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "mulligan.errors.next_step": "Advice NextStep",
+        "mulligan.errors.root": "Conflicted Failed Interrupted Misused MulliganError NotFound Refused",
+        "mulligan.errors.conflicts": (
+            "ApplyConflicted ChildConstrained ConflictsUnresolved QuestionOpen SubplanConflicts "
+            "UndoConflicted UndoShared"
+        ),
+        "mulligan.errors.failures": (
+            "ArchiveDamaged BisectionStopped BisectionUndecided CheckpointFailed DatabaseBusy "
+            "DatabaseUnusable HookPayloadUnusable HooksUnwell InternalError LockImpossible NoVariantPassed "
+            "ProcessSurvives ProgramFailed ProjectUnwell RestoreFailed RestoreIncomplete ServerSilent "
+            "SnapshotDamaged StepFailed SubplansFailed SystemFailed ToolFailed ToolTimedOut TreeUnsteady"
+        ),
+        "mulligan.errors.misuses": (
+            "PlanFileInvalid ReferenceInvalid SettingInvalid SettingUnknown SettingsFileInvalid StateNotJson "
+            "ToolsInvalid UsageWrong"
+        ),
+        "mulligan.errors.refused_places": (
+            "AgentFileUnusable AgentMissing AgentPlaceUnsuitable ApplyUnderWay BranchDiffers ChangedMeanwhile "
+            "CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseTooNew DiskLimitExceeded FileInUse "
+            "LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay PathIsFolder "
+            "PathNotForgettable PathNotInCheckpoint PathNowhere PathOutside PathReserved ProjectBusy "
+            "ProjectCopied ProjectForeign ProjectHomeMissing ProjectInSandbox ProjectMadeMeanwhile "
+            "ProjectNotFound ProjectUncertain ProjectUnusable RealPathImpossible ResourceUnsuitable "
+            "SandboxMissing TargetExists ToolArgumentsUnfit ToolMissing ToolNotCheckpointable ToolUnknown "
+            "ToolsUnsafe ToolsUntrusted TreeChanged"
+        ),
+        "mulligan.errors.refused_plans": (
+            "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CallNotFound CheckpointForeign "
+            "CheckpointNeeded CheckpointNotATarget CheckpointNotFound CheckpointsUnlike ConfirmationMissing "
+            "ConflictUnknown CorrectionNotFound DecisionNotFound DecisionOutOfReach DecisionSuperseded "
+            "Declined EntryNotFound MarkersLeft NewerWork NoPlanSuits NoPlansYet NoStepUnderWay NotASession "
+            "NotBuiltYet NothingApplied NothingToAppend NothingToChoose NothingToCompare NothingToRedo "
+            "NothingToUndo PlanAlreadyApplied PlanAlreadyComplete PlanBusy PlanCancelled PlanFileDiffers "
+            "PlanIsChild PlanNotATry PlanNotFound PlanNotReady PlanTakenOver RollbackDisabled SandboxesGone "
+            "SessionClosed StepNameTaken StepNotFound StepUnderWay TerminalMissing TransitionIllegal "
+            "VariantNotFound"
+        ),
+    },
+)

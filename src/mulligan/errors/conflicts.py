@@ -58,6 +58,13 @@ class UndoConflicted(Conflicted):
     )
 
 
+class UndoShared(Conflicted):
+    """Several calls were open when what is to be undone changed: it may be the work of others."""
+
+    message = "these may be the work of others too, who were at work at the same time ({others}): {paths}"
+    hint = "nothing was changed; undo the calls together"
+
+
 class ApplyConflicted(Conflicted):
     """Real resources changed in conflict with what is to be applied or taken back."""
 

@@ -34,6 +34,16 @@ class StepFailed(Failed):
     )
 
 
+class NoVariantPassed(Failed):
+    """All variants of a try ran to their end or failed, and none of them passes."""
+
+    message = "none of {count} passes"
+    hint = Advice(
+        "look at one with ", NextStep("diff", plan="{variant}"), "; ",
+        NextStep("pick_variant", variant="{variant}"), " takes it all the same",
+    )  # fmt: skip
+
+
 class BisectionStopped(Failed):
     """A bisection ended without a result: the command did not say whether it passes or fails."""
 

@@ -10,10 +10,10 @@ Verb: TypeAlias = Literal[
     "again", "accept", "answer", "apply", "bisect", "cancel", "checkpoints.delete", "checkpoints.diff",
     "checkpoints.list", "checkpoints.prune", "checkpoints.restore", "checkpoints.show", "checkpoints.verify",
     "config.add", "config.get", "config.list", "config.set", "config.unset", "correct", "diff",
-    "diff_of_correction", "doctor", "execute", "forget", "gc", "help", "init", "list_tree", "log", "plans",
-    "projects", "prune_projects", "read_path", "redo", "remove_plan", "resolve", "restore_paths", "resume",
+    "diff_of_correction", "doctor", "execute", "forget", "gc", "help", "init", "list_tree", "log", "pick_variant",
+    "plans", "projects", "prune_projects", "read_path", "redo", "remove_plan", "resolve", "restore_paths", "resume",
     "rollback", "run_command", "save_report", "session", "status", "timeline", "tools.list", "tools.trust",
-    "tree", "unapply", "undo",
+    "tree", "try_variants", "unapply", "undo",
 ]  # fmt: skip
 
 _OF_THE_PACKAGE = ("init", "projects", "prune_projects")  # the others are methods of a project

@@ -62,6 +62,13 @@ class EntryNotFound(NotFound):
     hint = Advice(NextStep("timeline"), " shows the entries with their numbers")
 
 
+class CallNotFound(NotFound):
+    """A prompt of an agent has no call of this number."""
+
+    message = "there is no call {call}: entry {entry} has {count}"
+    hint = Advice(NextStep("log", plan="{entry}"), " lists its calls")
+
+
 class NothingToCompare(Refused):
     """The checkpoints of an entry of the timeline are gone, or there are none."""
 
@@ -83,6 +90,20 @@ class AnswerUnknown(Refused):
 
     message = "{answer!r} does not answer {question!r}; choose one of: {known}"
     hint = Advice("answer with ", NextStep("answer", plan="{plan_id}", choice=...))
+
+
+class PlanNotATry(Refused):
+    """The operation is about the variants of a try, and the plan has none."""
+
+    message = "{reason}"
+    hint = Advice(NextStep("plans"), " lists the plans; those of a try have variants")
+
+
+class VariantNotFound(NotFound):
+    """The try has no variant of this name."""
+
+    message = "there is no variant {wanted!r}; there are: {known}"
+    hint = Advice("name one of them, as in ", NextStep("pick_variant", variant=...))
 
 
 class DecisionNotFound(NotFound):

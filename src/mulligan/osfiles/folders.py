@@ -3,7 +3,6 @@
 import errno
 import os
 import stat
-import struct
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -63,6 +62,7 @@ def sync_filesystem(fd: int) -> None:
 def birth_time(path: Path) -> int:
     """Return when a file or folder was made, in nanoseconds; 0 where the system or the filesystem does not say."""
     import ctypes
+    import struct
 
     statx = getattr(ctypes.CDLL(None), "statx", None)
     facts = ctypes.create_string_buffer(_STATX_SIZE)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from mulligan import errors
 from mulligan.boundaries import act
-from mulligan.errors import LockImpossible
 from mulligan.osfiles.folders import is_named, make_private_folder, size_of_folder
 
 _LOCK = ".lock"
@@ -66,7 +66,7 @@ class Rooms:
                     raise
             return path, lock
         reason = "other processes kept removing the file that was to be locked"
-        raise LockImpossible(path=str(self._folder), reason=reason)
+        raise errors.LockImpossible(path=str(self._folder), reason=reason)
 
     def abandoned(self, *, clear: bool) -> tuple[int, int]:
         """Find the rooms whose makers died, and remove them where asked; return how many, and their bytes."""
@@ -106,7 +106,7 @@ def _new_lock(room: Path) -> int | None:
     fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         return _locked(fd, file)
-    except LockImpossible:
+    except errors.LockImpossible:
         with suppress(OSError):
             file.unlink()
         raise
@@ -132,7 +132,7 @@ def _locked(fd: int, file: Path) -> int | None:
         pass
     except OSError as exc:
         os.close(fd)
-        raise LockImpossible(path=str(file), reason=exc.strerror or str(exc)) from exc
+        raise errors.LockImpossible(path=str(file), reason=exc.strerror or str(exc)) from exc
     os.close(fd)
     return None
 
@@ -151,5 +151,5 @@ def _lock_of_older(room: Path) -> int | None:
     except OSError as exc:
         if exc.errno != errno.EBADF:  # where folders cannot be locked no older version has a room
             os.close(fd)
-            raise LockImpossible(path=str(room), reason=exc.strerror or str(exc)) from exc
+            raise errors.LockImpossible(path=str(room), reason=exc.strerror or str(exc)) from exc
     return fd

@@ -115,15 +115,15 @@ class Value(Struct, frozen=True):
             raise self.unexpected(f"more than 0 and at most {_LONGEST_TIMEOUT:.0f} seconds")
         return number
 
-    def word(self, words: type[Word]) -> Word:
+    def word(self, words: Iterable[Word]) -> Word:
         """One of some words."""
-        text = self.text()
-        try:
-            return words(text)
-        except ValueError:
-            allowed = [word.value for word in words]
+        text, known = self.text(), tuple(words)
+        found = next((word for word in known if word.value == text), None)
+        if found is None:
+            allowed = [word.value for word in known]
             reason = f"expected {', '.join(allowed)}; found {self._described()}"
-            raise self.wrong(reason, nearest_word(text, allowed)) from None
+            raise self.wrong(reason, nearest_word(text, allowed))
+        return found
 
     def _plain_text(self) -> str | None:
         return self.node.text if isinstance(self.node, Scalar) and self.node.plain else None

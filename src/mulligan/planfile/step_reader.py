@@ -192,6 +192,7 @@ def _read_choice(value: Value, around: Surroundings) -> Choice | Question:
 
 # --- child plans -------------------------------------------------------------------------------------------
 
+_MERGED = tuple(strategy for strategy in MergeStrategy if strategy is not MergeStrategy.PICK)
 _SUBPLANS_KEYS = ("mode", "max_parallel", "merge_strategy", "fail_fast", "max_retries", "plans")
 
 
@@ -200,9 +201,7 @@ def read_subplans(value: Value, around: Surroundings, names: Names) -> Subplans:
     around = replace(around, inside=True)
     found = value.keys(_SUBPLANS_KEYS, required=("plans",))
     mode = found["mode"].word(SubplanMode) if "mode" in found else SubplanMode.PARALLEL
-    merge = (
-        found["merge_strategy"].word(MergeStrategy) if "merge_strategy" in found else MergeStrategy.THREE_WAY
-    )
+    merge = found["merge_strategy"].word(_MERGED) if "merge_strategy" in found else MergeStrategy.THREE_WAY
     if merge is MergeStrategy.SEQUENTIAL_APPLY and mode is SubplanMode.PARALLEL:
         raise found["merge_strategy"].wrong("sequential_apply needs `mode: sequential` or dependency_ordered")
     retries = found["max_retries"].whole(0, _MOST_RETRIES) if "max_retries" in found else 0

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from threading import get_ident
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -61,23 +60,3 @@ class SideWorks(Protocol):
 
     def begin(self, work: Callable[[], object]) -> SideWork:
         """Begin some work, under the guards of the caller."""
-
-
-class StopRequest:
-    """A request to stop that one thread makes and another obeys: no signal reaches work in a thread."""
-
-    def __init__(self) -> None:
-        self._asked: set[int | None] = set()
-
-    def ask(self, thread: int | None = None) -> None:
-        """Ask the work in one thread to stop, or all work."""
-        self._asked.add(thread)
-
-    def withdraw(self, thread: int) -> None:
-        """Let the next work in that thread go on."""
-        self._asked.discard(thread)
-
-    def obey(self) -> None:
-        """Raise KeyboardInterrupt where this thread was asked, as Ctrl-C does: called wherever work can be left."""
-        if self._asked and not self._asked.isdisjoint((None, get_ident())):
-            raise KeyboardInterrupt

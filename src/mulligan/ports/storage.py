@@ -460,8 +460,11 @@ class SandboxKind(Protocol):
     def export(self, snapshot: Snapshot, target: Path, observer: Observer) -> None:
         """Write the snapshot's files into a new folder."""
 
-    def park(self, sandbox: Sandbox) -> None:
-        """Remove the sandbox of a plan that is over, but keep a large working copy for the next plan to adopt."""
+    def park(self, sandbox: Sandbox, *, room: int = 0) -> None:
+        """Remove the sandbox of a plan that is over, but keep a large working copy for the next plan to adopt.
+
+        Of one resource as many are kept as the settings say; for the time being `room`, where that is more.
+        """
 
     def remove(self, sandbox: Sandbox) -> None:
         """Remove the working copy; one that is gone already is fine."""

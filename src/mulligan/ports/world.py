@@ -51,16 +51,3 @@ def one_by_one(items: Sequence[_Item], what: str, observer: Observer) -> Iterato
         observer.progress(what, number, len(items))
         yield item
     observer.progress(what, len(items), len(items))
-
-
-class Unobserved:
-    """An observer for work that nobody follows."""
-
-    def event(self, event: Event) -> None:
-        """Something was recorded."""
-
-    def output(self, plan_id: PlanId, data: bytes) -> None:
-        """A tool of that plan printed something."""
-
-    def progress(self, what: str, done: int, total: int | None) -> None:
-        """Long work went on."""

@@ -3,9 +3,6 @@
 A `Layout` says how the fields of a value are kept in the columns of a row.
 """
 
-from __future__ import annotations
-
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter, itemgetter
@@ -14,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 from msgspec import Struct
 
 from mulligan.domain.checkpoints.snapshot import Snapshot
-from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.text.json_value import Json, JsonObject, read_json
 
 if TYPE_CHECKING:
     from mulligan.rows.sql_connection import Row, Value
@@ -40,10 +37,14 @@ def time_text(moment: datetime) -> str:
 
 def json_text(value: Json) -> str:
     """Write a document: pure ASCII, so that names that are not UTF-8 pass as escaped surrogates."""
+    import json  # here: a look at what is recorded writes nothing
+
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def _json_as_given(value: Json) -> str:
+    import json
+
     return json.dumps(value, separators=(",", ":"))
 
 
@@ -56,23 +57,23 @@ def _texts_text(texts: Sequence[str]) -> str:
 
 
 def _texts(text: str) -> tuple[str, ...]:
-    return tuple(json.loads(text))
+    return tuple(read_json(text))
 
 
 def json_object(text: str) -> JsonObject:
     """Read a document that is an object."""
-    return cast("JsonObject", json.loads(text))
+    return cast("JsonObject", read_json(text))
 
 
 class Format(NamedTuple):
     """The way in which a field is kept in a column."""
 
-    write: Callable[[Any], Value] | None = None  # None: as it is
+    write: Callable[[Any], Any] | None = None  # None: as it is
     read: Callable[[Any], Any] | None = None  # None: as it is
     suffix: str = ""  # of the column's name, which is otherwise that of the field
     column: str = ""  # the column's name where it is another
 
-    def called(self, column: str) -> Format:
+    def called(self, column: str) -> "Format":
         """Return the same for a column that is not named after its field."""
         return self._replace(column=column)
 
@@ -81,10 +82,10 @@ PLAIN = Format()
 FLAG = Format(int, bool)
 TIME = Format(time_text, datetime.fromisoformat)
 SNAPSHOT = Format(Snapshot.to_text, Snapshot.from_text)
-OBJECT = Format(_object_text, json.loads, "_json")
+OBJECT = Format(_object_text, read_json, "_json")
 TEXTS = Format(_texts_text, _texts, "_json")
 # What people look at in the order in which it came: the columns of a query.
-AS_GIVEN = Format(_json_as_given, json.loads, "_json")
+AS_GIVEN = Format(_json_as_given, read_json, "_json")
 
 
 def word(kind: Callable[[str], Any]) -> Format:
@@ -99,7 +100,7 @@ class Layout(Generic[_T]):
     """
 
     def __init__(
-        self, type: type[_T], /, *, apart: Sequence[str] = (), **formats: Format | Layout[Any]
+        self, type: type[_T], /, *, apart: Sequence[str] = (), **formats: "Format | Layout[Any]"
     ) -> None:
         self._type = type
         self._inner = {name: each for name, each in formats.items() if isinstance(each, Layout)}
@@ -116,7 +117,7 @@ class Layout(Generic[_T]):
             (self._names[name], each.write) for name, each in self._formats.items() if each.write
         ]
 
-    def columns(self, value: _T) -> dict[str, Value]:
+    def columns(self, value: _T) -> "dict[str, Value]":
         """Return the columns of a value by name."""
         columns = dict(zip(self._names.values(), self._fields(value), strict=True))
         for column, write in self._writers:
@@ -125,12 +126,12 @@ class Layout(Generic[_T]):
             columns |= layout.columns(getattr(value, field))
         return columns
 
-    def some(self, value: _T, fields: Iterable[str]) -> dict[str, Value]:
+    def some(self, value: _T, fields: Iterable[str]) -> "dict[str, Value]":
         """Return the columns of some fields."""
         written = ((field, getattr(value, field), self._formats[field].write) for field in fields)
         return {self._names[field]: write(plain) if write else plain for field, plain, write in written}
 
-    def value(self, row: Row, **apart: object) -> _T:
+    def value(self, row: "Row", **apart: object) -> _T:
         """Return the value of a row."""
         found: dict[str, Any] = dict(zip(self._names, self._columns(row), strict=True), **apart)
         for field, read in self._readers:

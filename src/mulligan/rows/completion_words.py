@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,6 +10,7 @@ from msgspec import Struct
 from mulligan.domain.plans.plan import State
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import as_id_prefix
+from mulligan.domain.text.json_value import read_json
 from mulligan.rows.tables.plan_rows import IDLE
 
 if TYPE_CHECKING:
@@ -55,6 +55,11 @@ FROM corrections AS c JOIN plans AS p ON p.plan_id = c.plan_id ORDER BY c.correc
 _ENTRIES = """
 SELECT e.number, e.kind, e.title, p.handle FROM entries AS e JOIN plans AS p ON p.plan_id = e.plan_id
 WHERE e.superseded = 0 AND e.undone = 0 ORDER BY e.number DESC LIMIT ?
+"""
+_CHILDREN = """
+SELECT p.name, p.handle, p.parent_plan_id, d.definition_json
+FROM plans AS p JOIN definitions AS d ON d.plan_id = p.plan_id
+WHERE p.parent_plan_id IS NOT NULL ORDER BY p.ordinal DESC LIMIT ?
 """
 _FAILURE = "SELECT failure_json FROM plans WHERE plan_id = ? AND failure_json IS NOT NULL"
 _CONFLICTS = "SELECT conflicts_json FROM plans WHERE plan_id = ?"
@@ -155,16 +160,26 @@ class KnownWords(Struct, frozen=True, eq=False):
         """The paths in which a plan has conflicts."""
         for plan_id in self._plan_ids(plan)[:1]:
             for row in self.db.rows(_CONFLICTS, (plan_id,)):
-                for conflict in json.loads(row["conflicts_json"]):
+                for conflict in read_json(row["conflicts_json"]):
                     yield conflict["path"], conflict["reason"]
 
     def alternatives(self, plan: str) -> Iterator[Word]:
         """The answers to the question that a plan waits with."""
         for plan_id in self._plan_ids(plan)[:1]:
             for row in self.db.rows(_FAILURE, (plan_id,)):
-                question = json.loads(row["failure_json"]).get("question")
+                question = read_json(row["failure_json"]).get("question")
                 for word in question["alternatives"] if question else ():
                     yield word, question["question"]
+
+    def variants(self) -> Iterator[Word]:
+        """The variants of the newest try by name, and of others by handle."""
+        newest: str | None = None
+        for row in self.db.rows(_CHILDREN, (_MOST,)):
+            definition = read_json(row["definition_json"])
+            if definition.get("variant"):
+                newest = newest or row["parent_plan_id"]
+                word = row["name"] if row["parent_plan_id"] == newest else row["handle"]
+                yield word, definition["description"]
 
     def _plan_ids(self, word: str) -> list[str]:
         """The plans that a word may mean, the newest first."""

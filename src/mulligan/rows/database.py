@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mulligan.errors import PlanTakenOver
+from mulligan import errors
 from mulligan.rows.place_codec import ABSOLUTE
 from mulligan.rows.transaction import Transaction
 
@@ -50,7 +50,7 @@ class Database:
         with connection.transaction(write=True):  # nobody else writes, so the fence holds until the commit
             row = connection.row(_FENCE, (claim.plan_id,))
             if row is None or row["fence"] != claim.fence:
-                raise PlanTakenOver(plan_id=claim.plan_id)
+                raise errors.PlanTakenOver(plan_id=claim.plan_id)
             yield Transaction(connection, self._places)
 
     def changes(self) -> int:

@@ -1,6 +1,5 @@
 """Plan definitions as JSON documents, for the column that keeps them."""
 
-import json
 from typing import Any, cast
 
 from mulligan.domain.plans.decision import Choice, Question
@@ -11,13 +10,14 @@ from mulligan.domain.plans.step import (
     ChildPlan,
     MergeStrategy,
     Milestone,
+    Pick,
     Step,
     SubplanMode,
     Subplans,
     ToolUse,
 )
 from mulligan.domain.resources.resource import Resource, ResourceType, Strategy
-from mulligan.domain.text.json_value import Json, JsonObject
+from mulligan.domain.text.json_value import Json, JsonObject, read_json
 from mulligan.rows.columns import json_text
 
 
@@ -29,6 +29,7 @@ def definition_to_text(definition: PlanDefinition) -> str:
             **{mark: True for mark in marks if getattr(definition, mark)},
             **({"fork": definition.fork.to_json()} if definition.fork else {}),
             **({"agent": definition.agent} if definition.agent else {}),
+            **({"variant": definition.variant} if definition.variant else {}),
             "name": definition.name,
             "description": definition.description,
             "resources": [_resource(r) for r in definition.resources],
@@ -46,7 +47,7 @@ def definition_to_text(definition: PlanDefinition) -> str:
 
 def definition_from_text(text: str) -> PlanDefinition:
     """Read back what `definition_to_text` wrote."""
-    document = json.loads(text)
+    document = read_json(text)
     policy = document["rollback_policy"]
     policy["on_failure"] = OnFailure(policy["on_failure"])
     return PlanDefinition(
@@ -61,6 +62,7 @@ def definition_from_text(text: str) -> PlanDefinition:
         session=document.get("session", False),
         fork=Fork(**document["fork"]) if "fork" in document else None,
         agent=document.get("agent", ""),
+        variant=document.get("variant", 0),
     )
 
 
@@ -91,8 +93,9 @@ def _step(step: Step) -> JsonObject:
     appended: JsonObject = {"appended": step.appended} if step.appended else {}
     if step.added is not None:
         appended["added"] = step.added
-    if step.keep:
-        appended["keep"] = True
+    for mark in ("keep", "check"):
+        if getattr(step, mark):
+            appended[mark] = True
     own: JsonObject = {
         "name": step.name,
         "label": step.label,
@@ -128,6 +131,8 @@ def _action(action: Action) -> JsonObject:
                     "plans": [_child(p) for p in action.plans],
                 }
             }
+        case Pick():
+            return {"pick": {"variants": action.variants, "chosen_in": action.chosen_in}}
         case Milestone():
             return {}
 
@@ -137,6 +142,7 @@ def _child(child: ChildPlan) -> Json:
         "description": child.description,
         "variables": cast("JsonObject", dict(child.variables)),
         "outputs": dict(child.outputs),
+        "variant": child.variant,
     }
     return {
         **{key: value for key, value in optional.items() if value},
@@ -156,6 +162,7 @@ def _read_step(document: dict[str, Any]) -> Step:
         appended=document.get("appended"),
         added=document.get("added"),
         keep=document.get("keep", False),
+        check=document.get("check", False),
     )
 
 
@@ -174,6 +181,8 @@ def _read_action(document: dict[str, Any]) -> Action:
             max_retries=subplans["max_retries"],
             plans=tuple(_read_child(child) for child in subplans["plans"]),
         )
+    if pick := document.get("pick"):
+        return Pick(**pick)
     return Milestone()
 
 

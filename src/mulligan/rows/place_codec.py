@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mulligan.errors import Advice, DatabaseUnusable, NextStep
+from mulligan import errors
+from mulligan.errors import Advice, NextStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ class Places(Struct, frozen=True, kw_only=True):
             if text.startswith(prefix):
                 inside = text[len(prefix) :]
                 if leads_out(text):
-                    raise DatabaseUnusable(
+                    raise errors.DatabaseUnusable(
                         database=f"{self.home}/mulligan.db",
                         reason=f"a row names {text!r}, which leads out of the project",
                         hint=Advice("see all that is wrong with it: ", NextStep("doctor")),

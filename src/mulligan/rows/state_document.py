@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from operator import is_
 from typing import TYPE_CHECKING, cast
 
@@ -11,7 +10,7 @@ from msgspec.structs import replace
 
 from mulligan.domain.checkpoints.checkpoint import PlanState
 from mulligan.domain.text.ids import PlanId
-from mulligan.domain.text.json_value import Json
+from mulligan.domain.text.json_value import Json, read_json
 from mulligan.rows.columns import json_object, json_text
 
 if TYPE_CHECKING:
@@ -111,4 +110,4 @@ def _full(connection: SqlConnection, plan_id: PlanId, value: Json) -> Json:
         return value
     row = connection.row(_GET_OUTPUT, (plan_id, cast("str", value[_REFERENCE])))
     assert row is not None, "an output that a state names is recorded in the same transaction"
-    return cast("Json", json.loads(row["value_json"]))
+    return cast("Json", read_json(row["value_json"]))

@@ -42,7 +42,7 @@ class Transaction:
         """Sessions of coding agents."""
         from mulligan.rows.tables.agent_rows import AgentRepository
 
-        return AgentRepository(self._db)
+        return AgentRepository(self._db, self._places)
 
     @property
     def corrections(self) -> CorrectionRepository:

@@ -31,5 +31,7 @@ class RequestAnswers:
                 return [Word.DONE]
             case [Request.HOOK, folder, settings, payload, *words] if b"hook" in words:
                 return self._hooks.answer(folder, settings, payload, words[words.index(b"hook") + 1 :])
+            case [Request.CHANGES, question]:
+                return self._work.questions.answer(question)
             case _:
                 return [Word.ELSEWHERE, b"this version has no such request"]

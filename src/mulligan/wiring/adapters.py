@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from mulligan import errors
 from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.domain.resources.resource import Resource, type_of_folder
-from mulligan.errors import DatabaseUnusable
 from mulligan.ports import StopRequest
 from mulligan.rows.place_codec import Places
 from mulligan.wiring.database_place import SQLITE, database_at, database_in, reader_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
     from mulligan.config import Entry
     from mulligan.osfiles.tempdirs import Rooms
-    from mulligan.ports import Confinement, Pins, RealPlaces
+    from mulligan.ports import ChangeReports, Confinement, Pins, RealPlaces
     from mulligan.rows.database import Database
     from mulligan.rows.sql_connection import SqlConnection
     from mulligan.wiring.sandbox_kinds import ProjectSandboxes
@@ -90,7 +90,7 @@ class Adapters:
         # A log without its database is a loss too: SQLite would begin a new one, and drop the log.
         empty = not files[0].exists() or not any(file.exists() and file.stat().st_size for file in files)
         if empty and pack_storage(self).list():
-            raise DatabaseUnusable(
+            raise errors.DatabaseUnusable(
                 database=str(self.database_path),
                 reason="it is empty or missing, but the store beside it holds snapshots",
                 hint=f"put the database back; to start from scratch instead, move {self.home} away",
@@ -101,6 +101,16 @@ class Adapters:
         """Give the database back, if it was opened."""
         if "database" in self.__dict__:
             self.database.close()
+
+    @cached_property
+    def reports(self) -> ChangeReports | None:
+        """The reports of the local server on what changed in trees; None where none runs."""
+        from mulligan.adapters.local_server.change_questions import ServedReports
+        from mulligan.adapters.local_server.server_place import ServerPlace
+        from mulligan.wiring.surroundings import installation
+
+        place = ServerPlace(home=self.home, environ=self.around.environ)
+        return ServedReports(place, installation()) if place.read() is not None else None
 
     @property
     def default_resource(self) -> Resource:
@@ -207,6 +217,10 @@ class Adapters:
         from mulligan.wiring.home_wiring import home_census
 
         return home_census(self.around, self.place)
+
+    def find_trees(self) -> PackedTrees:
+        """Return the stored trees; who seldom needs them asks here."""
+        return self.trees
 
     @cached_property
     def trees(self) -> PackedTrees:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.errors import Advice, NextStep, NotBuiltYet, SettingInvalid
+from mulligan import errors
+from mulligan.errors import Advice, NextStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,7 @@ def database_in(folder: Path, home: Path, settings: Settings) -> Path:
     if url is None:
         return home / "mulligan.db"
     if not url.startswith(SQLITE):
-        raise NotBuiltYet(
+        raise errors.NotBuiltYet(
             feature=f"a database other than SQLite (core.database.url: {url})",
             hint=Advice(
                 "use `sqlite:///PATH`, or unset it with ", NextStep("config.unset", key="core.database.url")
@@ -33,7 +34,7 @@ def database_in(folder: Path, home: Path, settings: Settings) -> Path:
         )
     path = url.removeprefix(SQLITE)
     if not path:
-        raise SettingInvalid(key="core.database.url", reason="names no file", allowed="sqlite:///PATH")
+        raise errors.SettingInvalid(key="core.database.url", reason="names no file", allowed="sqlite:///PATH")
     return folder / path
 
 

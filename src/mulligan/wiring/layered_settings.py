@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
+from mulligan import errors
 from mulligan.adapters.settings_files import read_settings
 from mulligan.config import (
     Layer,
@@ -16,7 +17,7 @@ from mulligan.config import (
     setting_named,
 )
 from mulligan.domain.text.json_value import Json
-from mulligan.errors import Advice, NextStep, SettingInvalid
+from mulligan.errors import Advice, NextStep
 from mulligan.wiring.surroundings import Surroundings
 
 SHARED = "mulligan.toml"  # in the project folder
@@ -34,7 +35,7 @@ def shared_layer(file: Path) -> Layer:
     layer = read_settings(file, Source.SHARED_FILE)
     for key in layer.values:
         if not is_shareable(key):
-            raise SettingInvalid(
+            raise errors.SettingInvalid(
                 key=key,
                 reason="is not taken from a file that is shared",
                 origin=layer.origin(key),

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from mulligan.application.corrections.append import AppendService
     from mulligan.application.corrections.revert import CorrectionService
     from mulligan.application.forks.plan_fork import PlanForkService
+    from mulligan.application.forks.variant_queries import VariantQueries
+    from mulligan.application.forks.variant_trial import TryService
     from mulligan.application.paths.path_purge import PathPurgeService
     from mulligan.application.paths.path_restore import PathRestoreService
     from mulligan.application.plans.acceptance import AcceptService
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
     from mulligan.application.runs.sessions import SessionService
     from mulligan.application.sandboxes.doctor import DoctorService
     from mulligan.application.subplans.conflict_resolution import ResolveService
+    from mulligan.application.timeline.attributions import Attributions
+    from mulligan.application.timeline.only_undo import OnlyUndoService
     from mulligan.application.timeline.timeline_queries import TimelineQueries
     from mulligan.application.timeline.timeline_service import TimelineService
     from mulligan.domain.plans.plan import PlanDefinition
@@ -106,6 +110,7 @@ class Services:
     extensions: ExtensionService = _in("plans.plan_extension.ExtensionService")
     executor: PlanExecutor = _in("runs.plan_executor.PlanExecutor")
     library: CheckpointLibrary = _in("checkpoints.checkpoint_library.CheckpointLibrary")
+    only_undos: OnlyUndoService = _in("timeline.only_undo.OnlyUndoService")
     outputs: StepOutputs = _in("queries.step_outputs.StepOutputs")
     path_purges: PathPurgeService = _in("paths.path_purge.PathPurgeService")
     path_restores: PathRestoreService = _in("paths.path_restore.PathRestoreService")
@@ -121,7 +126,9 @@ class Services:
     sessions: SessionService = _in("runs.sessions.SessionService")
     tree_queries: TreeQueries = _in("queries.tree_queries.TreeQueries")
     timeline: TimelineQueries = _in("timeline.timeline_queries.TimelineQueries")
+    tries: TryService = _in("forks.variant_trial.TryService")
     turns: TimelineService = _in("timeline.timeline_service.TimelineService")
+    variants: VariantQueries = _in("forks.variant_queries.VariantQueries")
     unapplies: PlanUnapplyService = _in("apply.plan_unapply.PlanUnapplyService")
 
     # What these share: most of it is only handed to constructors, which name its type
@@ -132,6 +139,7 @@ class Services:
     copies = _in("bisection.scratch_copies.ScratchCopies")
     children = _in("subplans.child_plans.ChildPlans")
     claims: PlanClaims = _in("plans.plan_claims.PlanClaims")
+    attributions: Attributions = _in("timeline.attributions.Attributions")
     cut_off = _in("timeline.cut_off_work.CutOffWork")
     ended = _in("sandboxes.ended_sandboxes.EndedSandboxes")
     failures = _in("runs.step_failure.FailureService")

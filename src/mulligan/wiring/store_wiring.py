@@ -48,6 +48,7 @@ def snapshot_store(project: Adapters) -> PackedSnapshotStore:
         now_ns=time.time_ns,
         boot_id=boot_id(),
         staging=small_folder(project.project) / STAGING,
+        reports=project.reports,
     )
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from mulligan import errors
 from mulligan.adapters.homes.home_index import HomeIndex
 from mulligan.adapters.homes.home_search import ProjectPlace, find_project, require_project
-from mulligan.errors import SystemFailed
+
+_PROGRAM = Path(__file__).parents[1] / "__init__.py"  # replaced by every installation
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
@@ -37,7 +39,7 @@ def _current_folder() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError as exc:
-        raise SystemFailed(
+        raise errors.SystemFailed(
             path="the current folder",
             reason="it was removed, or moved to where it cannot be reached",
             hint="change to a folder that exists (`cd`), then try again",
@@ -83,6 +85,12 @@ def locate(around: Surroundings, named: str | None) -> ProjectPlace:
     if wanted:
         return require_project((around.folder / wanted).resolve(), index_of(around))
     return find_project(around.folder, index_of(around))
+
+
+def installation() -> tuple[int, ...]:
+    """Return what differs between two installations of the program, and after one is replaced."""
+    st = _PROGRAM.stat()
+    return (st.st_dev, st.st_ino, st.st_mtime_ns)
 
 
 def boot_id() -> str:

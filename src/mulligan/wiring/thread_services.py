@@ -6,7 +6,7 @@ from threading import local
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from mulligan.ports.engine import StopRequest
+from mulligan.ports import StopRequest
 
 if TYPE_CHECKING:
     from mulligan.wiring.services import Services

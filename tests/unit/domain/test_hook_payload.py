@@ -101,6 +101,16 @@ def test_events_under_the_names_of_each_agent(agent, name, kind, source):
     assert (event.kind, event.source) == (kind, source)
 
 
+def test_a_prompt_has_no_quotes_that_the_command_line_of_opencode_put_around_it():
+    event = recorded("opencode", "chat.message")
+    assert event is not None
+    assert event.text == "make b.txt please"
+    said = {"message": {"id": "m1"}, "parts": [{"text": '"a" and "b"'}]}
+    typed = recorded("opencode", "chat.message", output=said)
+    assert typed is not None
+    assert typed.text == '"a" and "b"'
+
+
 def test_the_paths_of_a_patch_are_in_its_headers():
     event = recorded("codex", "PreToolUse:apply_patch")
     assert event is not None

@@ -10,6 +10,9 @@ from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, Snaps
 from mulligan.errors import SnapshotDamaged
 from tests.support.snapshot_world import Watcher, new_store, pack_at, picture, take, tree_at
 
+# Packs are the same whichever way trees are walked.
+pytestmark = pytest.mark.parametrize("walker", ["in C"], indirect=True)
+
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.snapshots.packs.objects import HashingSink
+from mulligan.adapters.snapshots.packs.sinks import HashingSink
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
 from mulligan.domain.checkpoints.snapshot import Root, Snapshot
 from mulligan.domain.trees.tree_difference import Beside, EntryType, TreeEntry

@@ -10,6 +10,9 @@ from mulligan.adapters.snapshots.packs import repack
 from mulligan.adapters.snapshots.packs.repack import LARGEST_JOINED, packs_to_join
 from tests.support.snapshot_world import history, new_store, objects_of, packs, sound, sweep, take
 
+# Packs are the same whichever way trees are walked.
+pytestmark = pytest.mark.parametrize("walker", ["in C"], indirect=True)
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:

@@ -24,6 +24,9 @@ from tests.support.snapshot_world import (
     tree_at,
 )
 
+# Packs are the same whichever way trees are walked.
+pytestmark = pytest.mark.parametrize("walker", ["in C"], indirect=True)
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:

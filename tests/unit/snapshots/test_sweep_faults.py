@@ -16,6 +16,9 @@ from tests.support.forks import ended, in_a_process, killed_at
 from tests.support.long_run import LONGER
 from tests.support.snapshot_world import Watcher, bring_back, new_store, picture, sound, take, tree_at
 
+# Packs are the same whichever way trees are walked.
+pytestmark = pytest.mark.parametrize("walker", ["in C"], indirect=True)
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:

@@ -15,6 +15,7 @@ from typing import Any, Self
 import pytest
 
 from mulligan.adapters.snapshots.capture.sqlite_locks import not_written_by_sqlite
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import SystemFailed, TreeUnsteady
 from tests.support.patience import wait_until
 from tests.support.raised import raises
@@ -139,47 +140,107 @@ def test_a_large_file_that_never_rests_is_held_too(
     assert store.verify([capture.snapshot], quick=False, observer=Watcher()) == {}
 
 
+_WRITES_WITHOUT_END = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=60)
+db.execute("PRAGMA synchronous=OFF")
+print("at work", flush=True)
+while True:
+    with db:
+        db.execute("UPDATE first SET value = value + 1")
+        db.execute("UPDATE last SET value = value + 1")
+"""
+_STOPS_HALFWAY = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("PRAGMA cache_size = 1")  # what does not fit there is written before the end of the transaction
+with db:
+    db.execute("UPDATE first SET value = 1")
+    db.execute("UPDATE filling SET value = zeroblob(99000)")
+    db.execute("UPDATE last SET value = 1")
+    print("halfway", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def _database(path: Path, size: int) -> None:
+    """Make one whose first and last page say the same between two transactions."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE first AS SELECT 0 AS value")
+        db.execute(f"CREATE TABLE filling AS SELECT zeroblob({size}) AS value")
+        db.execute("CREATE TABLE last AS SELECT 0 AS value")
+        db.commit()
+
+
+def _writer(program: str, database: Path) -> "subprocess.Popen[bytes]":
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    return subprocess.Popen([sys.executable, "-c", program, database], **pipes)
+
+
+def _values(database: Path) -> tuple[int, int]:
+    with closing(sqlite3.connect(database)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return db.execute("SELECT first.value, last.value FROM first, last").fetchone()
+
+
 def test_a_database_under_constant_writes_is_held_in_one_state(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     tree.mkdir()
-    with closing(sqlite3.connect(tree / "live.db")) as db:
-        db.execute("CREATE TABLE first AS SELECT 0 AS value")
-        db.execute("CREATE TABLE filling AS SELECT zeroblob(16000000)")
-        db.execute("CREATE TABLE last AS SELECT 0 AS value")
-        db.commit()
-    program = (
-        "import sqlite3, sys\n"
-        "db = sqlite3.connect(sys.argv[1], timeout=60)\n"
-        "db.execute('PRAGMA synchronous=OFF')\n"
-        "print('at work', flush=True)\n"
-        "while True:\n"
-        "    with db:\n"
-        "        db.execute('UPDATE first SET value = value + 1')\n"
-        "        db.execute('UPDATE last SET value = value + 1')\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, tree / "live.db"], stdout=subprocess.PIPE
-    ) as writer:
+    _database(tree / "live.db", 4_000_000)
+    store = new_store(tmp_path / "store")
+    held: set[Snapshot] = set()
+
+    def changed_between_many() -> bool:
+        held.add(store.capture(tree_at(tree), Watcher()).snapshot)
+        return len(held) == 8
+
+    with _writer(_WRITES_WITHOUT_END, tree / "live.db") as writer:
         try:
             assert writer.stdout is not None
             assert writer.stdout.readline() == b"at work\n"
-            store = new_store(tmp_path / "store")
-            captures = [store.capture(tree_at(tree), Watcher()) for _ in range(5)]
-
-            def met() -> bool:  # on a busy machine the writer may rest through all of them
-                captures.append(store.capture(tree_at(tree), Watcher()))
-                return any("live.db" in capture.busy for capture in captures)
-
-            wait_until(met, "the database was written to while it was read")
+            wait_until(changed_between_many, "the database was written to between captures")
             assert writer.poll() is None
         finally:
             writer.kill()
-    for number, capture in enumerate(captures):
-        bring_back(store, capture.snapshot, tmp_path / f"copy {number}")
+    for number, snapshot in enumerate(held):
+        bring_back(store, snapshot, tmp_path / f"copy {number}")
         (tmp_path / f"copy {number}" / "live.db-journal").unlink(missing_ok=True)
-        with closing(sqlite3.connect(tmp_path / f"copy {number}" / "live.db")) as db:
-            assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            assert db.execute("SELECT first.value = last.value FROM first, last").fetchall() == [(1,)]
+        first, last = _values(tmp_path / f"copy {number}" / "live.db")
+        assert first == last
+
+
+@pytest.mark.parametrize("end", ["commits", "is killed"])
+def test_a_database_that_holds_still_halfway_through_a_transaction_is_named(tmp_path: Path, end: str) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    _database(tree / "live.db", 100_000)
+    store = new_store(tmp_path / "store")
+    with _writer(_STOPS_HALFWAY, tree / "live.db") as writer:
+        try:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == b"halfway\n"
+            assert store.capture(tree_at(tree), Watcher()).busy == ("live.db",)
+            if end == "commits":
+                writer.communicate(b"\n")
+        finally:
+            writer.kill()
+    rested = store.capture(tree_at(tree), Watcher())
+    assert rested.busy == ()
+    bring_back(store, rested.snapshot, tmp_path / "copy")
+    assert (tmp_path / "copy" / "live.db-journal").exists() == (end == "is killed")
+    assert _values(tmp_path / "copy" / "live.db") == ((1, 1) if end == "commits" else (0, 0))
+
+
+@pytest.mark.parametrize("journal", ["folder", "empty", "ended"])
+def test_a_journal_without_a_transaction_says_nothing_of_the_database(tmp_path: Path, journal: str) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    _database(tree / "live.db", 10)
+    if journal == "folder":
+        (tree / "live.db-journal").mkdir()
+    else:
+        (tree / "live.db-journal").write_bytes(bytes(512 * (journal == "ended")))
+    assert new_store(tmp_path / "store").capture(tree_at(tree), Watcher()).busy == ()
 
 
 @pytest.mark.parametrize("size", [10, 3_000_000])

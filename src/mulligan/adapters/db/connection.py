@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from mulligan import errors
 from mulligan.boundaries import act
-from mulligan.errors import DatabaseUnusable
 
 if TYPE_CHECKING:
     from mulligan.rows.sql_connection import Value
@@ -52,7 +52,7 @@ class SqliteConnection:
     def _opened(self) -> sqlite3.Connection:
         # SQLite's own files beside it get the same mode, and would keep it when the user changes the mode.
         if self.path.exists() and not os.access(self.path, os.W_OK):
-            raise DatabaseUnusable(database=str(self.path), reason="it is read-only")
+            raise errors.DatabaseUnusable(database=str(self.path), reason="it is read-only")
         raw = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         until = time.monotonic() + _BUSY_MS / 1000
         for setting in (f"PRAGMA busy_timeout = {_BUSY_MS}", *_SETTINGS):
@@ -99,7 +99,7 @@ class SqliteConnection:
             self.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             if write and self._look() != self._identity:
                 # Otherwise all that is written would be lost when this process ends, without an error.
-                raise DatabaseUnusable(
+                raise errors.DatabaseUnusable(
                     database=str(self.path),
                     reason="it was removed or replaced while this process had it open",
                     hint=f"something removed it, perhaps a step that works in place: put {self.path.parent} back",
@@ -137,7 +137,7 @@ class SqliteConnection:
             OSError
         ) as exc:  # only where a fault was asked for: SQLite makes its own errors of the system's
             reason = exc.strerror or str(exc)
-            raise DatabaseUnusable(database=str(self.path), reason=reason) from exc
+            raise errors.DatabaseUnusable(database=str(self.path), reason=reason) from exc
 
     def copy_to(self, target: Path) -> None:
         """Write a consistent copy of the database into a new file."""
@@ -174,19 +174,19 @@ class SqliteConnection:
     def close(self) -> None:
         self._raw.close()
 
-    def _unusable(self, exc: sqlite3.Error) -> DatabaseUnusable:
+    def _unusable(self, exc: sqlite3.Error) -> errors.DatabaseUnusable:
         facts = {"database": str(self.path), "reason": self._reason(exc)}
         if isinstance(exc, sqlite3.ProgrammingError):  # the connection was closed
-            return DatabaseUnusable(hint="another thread closed the project: try again", **facts)
+            return errors.DatabaseUnusable(hint="another thread closed the project: try again", **facts)
         if getattr(exc, "sqlite_errorcode", None) in _DAMAGED:
             hint = f"put back a copy of the file; to start over instead, move {self.path.parent} away"
-            return DatabaseUnusable(hint=hint, **facts)
+            return errors.DatabaseUnusable(hint=hint, **facts)
         if getattr(exc, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
-            return DatabaseUnusable(hint=_BUSY_HINT, **facts)
+            return errors.DatabaseUnusable(hint=_BUSY_HINT, **facts)
         if getattr(exc, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:  # a statement that does not fit
             hint = f"its tables are those of another version: use that one; to start over, move {self.path.parent} away"
-            return DatabaseUnusable(hint=hint, **facts)
-        return DatabaseUnusable(**facts)
+            return errors.DatabaseUnusable(hint=hint, **facts)
+        return errors.DatabaseUnusable(**facts)
 
     def _reason(self, exc: sqlite3.Error) -> str:
         """Return SQLite's message; on a full disk it says "disk I/O error" when it cannot make its own files."""
@@ -213,7 +213,7 @@ class SqliteReader(SqliteConnection):
     def _opened(self) -> sqlite3.Connection:
         # A database that cannot be written would get files beside it that cannot be written either.
         if self._mode == "rw" and not os.access(self.path, os.W_OK):
-            raise DatabaseUnusable(database=str(self.path), reason="it is missing or read-only")
+            raise errors.DatabaseUnusable(database=str(self.path), reason="it is missing or read-only")
         raw = sqlite3.connect(self._address, uri=True, timeout=self._patience)
         raw.execute("PRAGMA query_only = ON")
         return raw

@@ -1,7 +1,5 @@
 """The identity of a project folder, and whether a folder that is not found is gone or only out of reach."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re
@@ -13,7 +11,7 @@ from msgspec import Struct
 from mulligan.osfiles.folders import birth_time
 
 MOUNTS = Path("/proc/self/mountinfo")
-_ESCAPED = re.compile(r"\\([0-7]{3})")
+_ESCAPED = r"\\([0-7]{3})"
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
@@ -27,12 +25,12 @@ class FolderIdentity(Struct, frozen=True):
         0  # when it was made, in nanoseconds: a removed folder leaves its inode to a new one; 0: unknown
     )
 
-    def matches(self, other: FolderIdentity) -> bool:
+    def matches(self, other: "FolderIdentity") -> bool:
         """Return whether this is the same folder."""
         one_birth = self.born == other.born or not (self.born and other.born)
         return self.inode == other.inode and one_birth and self.shares_disk(other)
 
-    def shares_disk(self, other: FolderIdentity) -> bool:
+    def shares_disk(self, other: "FolderIdentity") -> bool:
         """Return whether both folders are on one filesystem."""
         known = self.filesystem != 0 and self.filesystem == other.filesystem
         return self.device == other.device or known
@@ -94,4 +92,4 @@ def _identity(folder: Path) -> FolderIdentity:
 
 
 def _unescaped(field: str) -> str:
-    return _ESCAPED.sub(lambda octal: chr(int(octal[1], 8)), field)
+    return re.sub(_ESCAPED, lambda octal: chr(int(octal[1], 8)), field)

@@ -1,24 +1,23 @@
 """The tie between a project folder and its home: a file in each, with the identity of the folder."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
 
 from msgspec import DecodeError, Struct, json
 
+from mulligan import errors
 from mulligan.adapters.homes.folder_identity import FolderIdentity, mounts
 from mulligan.boundaries import act
 from mulligan.domain.resources.placement import PROJECT_HOME
-from mulligan.errors import MulliganError, ProjectForeign, ProjectUnusable
+from mulligan.errors import MulliganError
 from mulligan.osfiles.folders import sync_folder
 
 LINK = "home.json"  # in the small folder
 RECORD = "project.json"  # in the home
 IGNORE = ".gitignore"
 STAGING = "asides"  # in the small folder, where the home is on another filesystem
-_SANDBOX = re.compile(r"/sandboxes/[0-9A-Z]{26}/[^/]+$")  # the source of a mount
+_SANDBOX = r"/sandboxes/[0-9A-Z]{26}/[^/]+$"  # the source of a mount
 _IGNORE_ALL = "# The files of mulligan in this folder; nothing here belongs into version control.\n*\n"
 
 
@@ -47,7 +46,7 @@ def small_folder(folder: Path) -> Path:
 
 def is_sandbox(folder: Path) -> bool:
     """Return whether a step of a plan asks that sees a sandbox in the place of this folder, or of one around it."""
-    places = (point for source, point in mounts() if _SANDBOX.search(source))
+    places = (point for source, point in mounts() if re.search(_SANDBOX, source))
     return any(folder.is_relative_to(place) for place in places)
 
 
@@ -60,18 +59,18 @@ def read_link(folder: Path) -> HomeLink | None:
         return None
     except OSError as exc:
         check_owner(small_folder(folder))
-        raise ProjectUnusable(path=str(file), reason=exc.strerror or str(exc)) from exc
+        raise errors.ProjectUnusable(path=str(file), reason=exc.strerror or str(exc)) from exc
     try:
         st = os.fstat(descriptor)
         if st.st_uid != os.geteuid():
-            raise ProjectForeign(path=str(small_folder(folder)), owner=st.st_uid)
+            raise errors.ProjectForeign(path=str(small_folder(folder)), owner=st.st_uid)
         data = os.read(descriptor, 1 << 16)
     finally:
         os.close(descriptor)
     try:
         link = json.decode(data, type=HomeLink)
     except DecodeError as exc:
-        raise ProjectUnusable(
+        raise errors.ProjectUnusable(
             path=str(file),
             reason="it does not name a project home",
             hint=f"remove it: `rm {file}`; the home is then found by the folder",
@@ -128,7 +127,7 @@ def check_owner(home: Path) -> None:
     """Refuse what belongs to another user."""
     owner = home.stat().st_uid
     if owner != os.geteuid():
-        raise ProjectForeign(path=str(home), owner=owner)
+        raise errors.ProjectForeign(path=str(home), owner=owner)
 
 
 def _write(folder: Path, name: str, data: bytes, *, durable: bool) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from enum import StrEnum
 from pathlib import Path
 
 from msgspec import Struct
 
+from mulligan import errors
 from mulligan.adapters.homes.folder_identity import identity_of
 from mulligan.adapters.homes.home_index import PART, HomeIndex
 from mulligan.adapters.homes.home_link import (
@@ -23,16 +23,7 @@ from mulligan.adapters.homes.home_link import (
     read_record,
     small_folder,
 )
-from mulligan.errors import (
-    Advice,
-    NextStep,
-    ProjectCopied,
-    ProjectHomeMissing,
-    ProjectInSandbox,
-    ProjectNotFound,
-    ProjectUncertain,
-    ProjectUnusable,
-)
+from mulligan.errors import Advice, NextStep
 
 _OLD_HOME = ("mulligan.db", "store")  # what a home of an earlier version has; settings alone make none
 
@@ -64,7 +55,7 @@ def find_project(start: Path, index: HomeIndex) -> ProjectPlace:
     for folder in (start, *start.parents):
         if (place := place_of(folder, index)) is not None:
             return place
-    raise ProjectNotFound(path=str(start), searched=f"in {start} or any folder above it")
+    raise errors.ProjectNotFound(path=str(start), searched=f"in {start} or any folder above it")
 
 
 def require_project(folder: Path, index: HomeIndex) -> ProjectPlace:
@@ -78,20 +69,22 @@ def require_project(folder: Path, index: HomeIndex) -> ProjectPlace:
         else "name a folder that has one"
     )
     searched = f"in {folder}" if there else f"in {folder}: there is no such folder"
-    raise ProjectNotFound(path=str(folder), searched=searched, hint=hint)
+    raise errors.ProjectNotFound(path=str(folder), searched=searched, hint=hint)
 
 
 def refuse_sandbox(folder: Path) -> None:
     """Refuse a folder that is a sandbox for the step that asks: its project would be taken for another one."""
     if is_sandbox(folder):
-        raise ProjectInSandbox(path=str(folder))
+        raise errors.ProjectInSandbox(path=str(folder))
 
 
 def refuse_symlink(small: Path) -> None:
     """Refuse a home of an earlier version behind a symlink, which would be moved in its place."""
     if small.is_symlink() and any((small / name).exists() for name in _OLD_HOME):
+        import shlex  # here: such a home is seldom met
+
         target = small.resolve()
-        raise ProjectUnusable(
+        raise errors.ProjectUnusable(
             path=str(small),
             reason=f"it is a symlink to {target}, where a project home of an earlier version is",
             hint=f"put that folder in its place: `rm {shlex.quote(str(small))} && "
@@ -115,13 +108,13 @@ def place_of(folder: Path, index: HomeIndex) -> ProjectPlace | None:
         return ProjectPlace(folder=folder, home=small, standing=Standing.INSIDE) if inside else None
     check_owner(noted)
     if inside:
-        raise ProjectUncertain(
+        raise errors.ProjectUncertain(
             path=str(folder),
             reason=f"{small} holds a project home of an earlier version, and {noted} is the home of this folder",
             hint=f"move the one away that you do not need: `mv {small} {small}.old`",
         )
     if (here := identity_of(folder)) is None or not record.identity.matches(here):
-        raise ProjectUncertain(
+        raise errors.ProjectUncertain(
             path=str(folder),
             reason=f"the project home {noted} belongs to an earlier folder of this path",
             hint=Advice(
@@ -149,12 +142,20 @@ def _linked(folder: Path, link: HomeLink, index: HomeIndex) -> ProjectPlace:
             raise _strange(folder, home)
     except OSError:
         return _homeless(folder, link, index)
+    if not index.holds(home) and not _is_writer(folder, link):
+        raise _unknown(folder, home)
     record = read_record(home)
     if here and (record is None or record.folder == str(folder)):
         return ProjectPlace(folder=folder, home=home, standing=Standing.SETTLED)
     if record is None:
         raise _missing(folder, home, f"{home / RECORD} is missing or damaged")
     return ProjectPlace(folder=folder, home=home, standing=standing_of(folder, home, record))
+
+
+def _is_writer(folder: Path, link: HomeLink) -> bool:
+    """Return whether the link was written in this very folder: one that came with a repository does not know it."""
+    here = identity_of(folder)
+    return link.folder == str(folder) and here is not None and link.identity.matches(here)
 
 
 def standing_of(folder: Path, home: Path, record: HomeRecord) -> Standing:
@@ -169,7 +170,7 @@ def standing_of(folder: Path, home: Path, record: HomeRecord) -> Standing:
         before.matches(record.identity) or names_home(Path(record.folder), home)
     )
     if original:
-        raise ProjectCopied(path=str(folder), original=record.folder, home=str(home))
+        raise errors.ProjectCopied(path=str(folder), original=record.folder, home=str(home))
     return Standing.MOVED
 
 
@@ -197,18 +198,33 @@ def _homeless(folder: Path, link: HomeLink, index: HomeIndex) -> ProjectPlace:
     raise _missing(folder, home, f"there is no folder {home}")
 
 
-def _strange(folder: Path, home: Path) -> ProjectUnusable:
+def _strange(folder: Path, home: Path) -> errors.ProjectUnusable:
     """Return the refusal of a link that mulligan did not write: it may have come with a checkout."""
     file = small_folder(folder) / LINK
-    return ProjectUnusable(
+    return errors.ProjectUnusable(
         path=str(home),
         reason=f"{file} names it, and it is not outside of the project folder",
         hint=Advice("begin without it: ", NextStep("init", path=str(folder), fresh=True)),
     )
 
 
-def _missing(folder: Path, home: Path, reason: str) -> ProjectHomeMissing:
-    return ProjectHomeMissing(
+def _unknown(folder: Path, home: Path) -> errors.ProjectUncertain:
+    """Return the refusal of a home that mulligan did not make for this user, which may have come with a checkout."""
+    return errors.ProjectUncertain(
+        path=str(folder),
+        reason=f"{small_folder(folder) / LINK} was not written in this folder, "
+        f"and the project home that it names, {home}, is not among yours",
+        hint=Advice(
+            "if it is yours, continue with its plans: ",
+            NextStep("init", path=str(folder), home=str(home)),
+            "; begin without them: ",
+            NextStep("init", path=str(folder), fresh=True),
+        ),
+    )
+
+
+def _missing(folder: Path, home: Path, reason: str) -> errors.ProjectHomeMissing:
+    return errors.ProjectHomeMissing(
         path=str(folder),
         home=str(home),
         reason=reason,

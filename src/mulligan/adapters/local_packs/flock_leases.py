@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mulligan.errors import LockImpossible
+from mulligan import errors
 from mulligan.osfiles.folders import make_private_folder
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class FlockLeases(Struct, frozen=True, eq=False):
                 if not (
                     kind & fcntl.LOCK_NB and isinstance(exc, BlockingIOError)
                 ):  # never used without the lock
-                    raise LockImpossible(path=str(path), reason=exc.strerror or str(exc)) from exc
+                    raise errors.LockImpossible(path=str(path), reason=exc.strerror or str(exc)) from exc
             yield free
         finally:
             os.close(fd)

@@ -3,6 +3,7 @@
 import socket
 import struct
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,8 +18,10 @@ class FrameStream:
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
+        self._end: float | None = None
 
     def send(self, fields: Sequence[bytes]) -> None:
+        self._hurry()
         self._socket.sendall(frames.encode(fields))
 
     def receive(self) -> list[bytes] | None:
@@ -32,23 +35,53 @@ class FrameStream:
 
     def peer(self) -> int | None:
         """Return the user at the other end; None where the system does not say."""
+        found = self._peer()
+        return found and found[1]
+
+    def is_held_up(self) -> bool:
+        """Return whether the process at the other end was stopped, and would not answer."""
+        found = self._peer()
+        try:
+            state = Path(f"/proc/{found[0]}/stat").read_bytes() if found else b""
+        except OSError:
+            return False
+        return state.rpartition(b")")[2].split()[:1] in ([b"T"], [b"t"])
+
+    def _peer(self) -> tuple[int, int] | None:
+        """Return process and user at the other end."""
         if sys.platform != "linux":  # pragma: no cover - the mode of the socket's folder has to do there
             return None
         found = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        return int(_CREDENTIALS.unpack(found)[1])
+        pid, uid, _ = _CREDENTIALS.unpack(found)
+        return pid, uid
 
     def wait_at_most(self, seconds: float | None) -> None:
         """Let every later call fail that takes longer."""
         self._socket.settimeout(seconds)
+
+    def end_within(self, seconds: float) -> None:
+        """Let all later calls together fail when they take longer."""
+        self._end = time.monotonic() + seconds
 
     def close(self) -> None:
         self._socket.close()
 
     def _read(self, length: int) -> bytes:
         data = bytearray()
-        while len(data) < length and (more := self._socket.recv(min(length - len(data), 1 << 20))):
+        while len(data) < length:
+            self._hurry()
+            more = self._socket.recv(min(length - len(data), 1 << 20))
+            if not more:
+                break
             data += more
         return bytes(data)
+
+    def _hurry(self) -> None:
+        if self._end is not None:
+            left = self._end - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self._socket.settimeout(left)
 
 
 def connect(path: Path, seconds: float) -> FrameStream:

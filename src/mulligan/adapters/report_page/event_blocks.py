@@ -185,7 +185,8 @@ def _told(happening: Happening, scene: Scene) -> tuple[str, Content]:
             verb = "went on" if data.get("again") else "started"
             return "child", sentence("Child plan ", _child(data, scene), f" {verb}")
         case EventType.SUBPLAN_MERGED:
-            merged = f" was merged: {counted(_number(data, 'paths'), 'path')}"
+            done = "picked" if data.get("picked") else "merged"
+            merged = f" was {done}: {counted(_number(data, 'paths'), 'path')}"
             conflicts = _number(data, "conflicts")
             found = joined(", ", chip(counted(conflicts, "conflict"), "warn")) if conflicts else None
             return "child", sentence("Child plan ", _child(data, scene), merged, found)

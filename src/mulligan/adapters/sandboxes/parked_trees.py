@@ -38,10 +38,14 @@ class ParkedTrees(Struct, frozen=True, eq=False, kw_only=True):
     store: SnapshotStore
     limit: Callable[[], int]  # trees to keep for one resource
 
-    def park(self, sandbox: Sandbox, tree: WorkingTree) -> None:
-        """Keep a working copy that no row refers to, in the place of the oldest one; remove it if none are kept."""
+    def park(self, sandbox: Sandbox, tree: WorkingTree, room: int = 0) -> None:
+        """Keep a working copy that no row refers to, in the place of the oldest one; remove it if none are kept.
+
+        With `room` as many as that are kept, if any are. The next one that is parked goes by the limit again.
+        """
         shelf = self._shelf_of(sandbox)
-        if self.limit() > 0 and self._is_whole(sandbox) and _is_folder(tree.path) and self._has_space():
+        most = max(self.limit(), room) if self.limit() > 0 else 0
+        if most > 0 and self._is_whole(sandbox) and _is_folder(tree.path) and self._has_space():
             parked = shelf / new_name()
             if self.store.move_mark(tree, _tree_at(parked)):
                 make_private_folder(shelf)
@@ -49,7 +53,7 @@ class ParkedTrees(Struct, frozen=True, eq=False, kw_only=True):
                     unlock(tree.path.name, folder)
                 with act("sandbox.park"):
                     tree.path.rename(parked)
-        for old in self._in(shelf)[self.limit() :]:
+        for old in self._in(shelf)[most:]:
             self._remove(old)
         remove_tree(tree.path, self.home)
         self.store.forget_tree(tree)

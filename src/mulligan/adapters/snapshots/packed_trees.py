@@ -5,7 +5,9 @@ import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from mulligan import errors
 from mulligan.adapters.snapshots.format.chunks import pieces
 from mulligan.adapters.snapshots.format.tree_format import address_of
 from mulligan.adapters.snapshots.packs.objects import Objects
@@ -13,8 +15,9 @@ from mulligan.adapters.snapshots.trees.stored_diff import FolderReader, differen
 from mulligan.adapters.snapshots.trees.tree_lookup import item_at, items_in
 from mulligan.domain.checkpoints.snapshot import Root
 from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference, TreeEntry, TreeItem
-from mulligan.errors import SystemFailed
-from mulligan.ports import Lease, Leases, PackStorage
+
+if TYPE_CHECKING:
+    from mulligan.ports import Leases, PackStorage
 
 _REMEMBERED = 4  # differences: one operation asks for the same several times
 _SMALL = 5_000  # paths in a difference that is remembered
@@ -31,13 +34,13 @@ def translated(path: Path, *, written: Path | None = None) -> Generator[None]:
         if exc.filename is not None and not isinstance(exc.filename, int):
             where = exc.filename
         reason = exc.strerror or str(exc)
-        raise SystemFailed(path=os.fsdecode(where), reason=reason) from exc
+        raise errors.SystemFailed(path=os.fsdecode(where), reason=reason) from exc
 
 
 class PackedTrees:
     """Reads the trees in a store's packs; nothing that captures or restores is loaded for it."""
 
-    def __init__(self, *, packs: PackStorage, leases: Leases, work: Path) -> None:
+    def __init__(self, *, packs: "PackStorage", leases: "Leases", work: Path) -> None:
         """`work` is the store's local folder; errors of the system that name no file are about it."""
         self._work = work
         self._leases = leases
@@ -48,6 +51,8 @@ class PackedTrees:
 
     @contextmanager
     def hold(self) -> Generator[None]:
+        from mulligan.ports import Lease  # here: a look holds nothing
+
         with ExitStack() as held:
             with translated(self._work):
                 held.enter_context(self._leases.shared(Lease.OBJECTS))

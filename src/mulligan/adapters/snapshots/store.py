@@ -10,6 +10,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from mulligan.adapters.snapshots.cache.divergence import racy_in
+from mulligan.adapters.snapshots.cache.marks import MOST_PATHS
 from mulligan.adapters.snapshots.cache.stat_cache import StatCache
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.file_contents import store_bytes
@@ -20,9 +22,9 @@ from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, EntryKind
 from mulligan.adapters.snapshots.new_trees.tree_creation import Creation, Source
 from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
 from mulligan.adapters.snapshots.packs.live_objects import Marks
-from mulligan.adapters.snapshots.packs.objects import HashingSink, Sink
 from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
 from mulligan.adapters.snapshots.packs.repack import join_small_packs
+from mulligan.adapters.snapshots.packs.sinks import HashingSink, Sink
 from mulligan.adapters.snapshots.packs.sweep import Level, Sweep
 from mulligan.adapters.snapshots.packs.verification import Verification
 from mulligan.adapters.snapshots.restore.adoption import doubts_about
@@ -40,6 +42,7 @@ from mulligan.adapters.snapshots.scan.memory_maps import Moments
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
 from mulligan.adapters.snapshots.watch.open_watches import OpenWatches
+from mulligan.adapters.snapshots.watch.served_watch import ServedWatch
 from mulligan.adapters.snapshots.watch.tree_watch import (
     CUT_OFF,
     NOT_IN_STORE,
@@ -55,7 +58,16 @@ from mulligan.errors import SystemFailed
 from mulligan.osfiles.directory_handles import Folders, path_of
 from mulligan.osfiles.folders import reserved
 from mulligan.osfiles.tempdirs import Rooms
-from mulligan.ports import Lease, Leases, Observer, PackStorage, Replacement, Unobserved, WorkingTree
+from mulligan.ports import (
+    ChangeReports,
+    Lease,
+    Leases,
+    Observer,
+    PackStorage,
+    Replacement,
+    Unobserved,
+    WorkingTree,
+)
 
 
 class PackedSnapshotStore(PackedTrees):
@@ -74,10 +86,13 @@ class PackedSnapshotStore(PackedTrees):
         now_ns: Callable[[], int],
         boot_id: str,
         staging: Path | None = None,
+        reports: ChangeReports | None = None,
+        ask_from: int = 2_000,
     ) -> None:
         """`now_ns` is the wall clock that stamps files; `boot_id` distinguishes boots of the machine.
 
-        `staging` is a folder for the asides of real trees that are on another filesystem than `work`.
+        `staging` is a folder for the asides of real trees that are on another filesystem than `work`. `reports` are of
+        another process that may watch trees of at least `ask_from` files: smaller ones are scanned as fast.
         """
         super().__init__(packs=packs, leases=leases, work=work)
         self._now_ns = now_ns
@@ -87,10 +102,12 @@ class PackedSnapshotStore(PackedTrees):
         self._level = Level(work / "level", self._rooms)
         self._restless: dict[str, frozenset[str]] = {}  # by cache key: files that did not hold still
         self._watches = OpenWatches()
-        self._surveyed: dict[str, Surveyed] | None = (
-            None  # by cache key; None: each look is made when it is asked for
-        )
+        # By cache key; None: each look is made when it is asked for.
+        self._surveyed: dict[str, Surveyed] | None = None
         self._moments = Moments()
+        self._reports = reports
+        self._ask_from = ask_from
+        self._served: dict[str, ServedWatch] = {}  # by cache key: what they say of trees in memory
         # How the last capture, comparison or restore read its tree: all of it, or what changed.
         self.last_look = Look(watched=False, reason=UNWATCHED)
 
@@ -211,6 +228,7 @@ class PackedSnapshotStore(PackedTrees):
                     files_read=looking.records.files_read + len(looking.touched),
                     bytes_read=looking.records.bytes_read,
                 )
+                self._note_mark(looking, top)
         finally:
             writer.abandon()
         root = Root(SnapshotId(top.id.hex()), ObjectId(top.address.hex()))
@@ -271,7 +289,7 @@ class PackedSnapshotStore(PackedTrees):
         with translated(tree.path), self._all_or_forgotten(tree):
             looking = self._looking(tree, HashingSink(), Unobserved())
             difference = self._difference(looking, snapshot, tree)
-            looking.stored_nothing()
+            self._stored_nothing(looking)
             for work in difference.works:
                 for entry in work.write:
                     if entry.kind is EntryKind.FILE:
@@ -295,6 +313,8 @@ class PackedSnapshotStore(PackedTrees):
             if known is not None and kept is not None and spare:
                 self._look_where_they_differ(looking, kept, known, snapshot)
             difference = self._difference(looking, snapshot, tree, spared)
+            if looking.mark.token:
+                self._stored_nothing(looking)
             self._carry_out(tree, difference, kept, observer)
         return difference.changes()
 
@@ -489,7 +509,46 @@ class PackedSnapshotStore(PackedTrees):
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
         restless = self._restless.get(tree.cache_key, frozenset())
         records = Records(sink, observer, restless=restless, at_work=at_work)
-        return Looking(tree, known.top, watch, records, None, self._moments)
+        served = self._reported(tree, known.top) if watch is None else None
+        looking = Looking(tree, known.top, watch, records, None, self._moments, served=served)
+        looking.file = self._cache.file_of(tree.cache_key)
+        return looking
+
+    def _reported(self, tree: WorkingTree, top: Folder | None) -> ServedWatch | None:
+        """Return a watch over a tree by another process; None where it is not worth asking one."""
+        served, mark = self._served.pop(tree.cache_key, None), self._cache.take_mark(tree.cache_key)
+        if self._reports is None or self._watches.keeps or mark is None or top is None:
+            return None
+        if top.files < self._ask_from:
+            return None
+        if served is not None and served.top is top and served.tree == tree:
+            return served
+        return ServedWatch(tree, reports=self._reports, top=top, mark=mark)
+
+    def _note_mark(self, looking: Looking, top: Folder) -> None:
+        """Keep the moment that a tree was looked at, for the next look and the next process."""
+        key, mark, served = looking.tree.cache_key, looking.mark, looking.served
+        if not mark.token:
+            return
+        busy = looking.records.moves.busy
+        if len(mark.paths) > MOST_PATHS // 2:
+            self._cache.flush(key)
+        if self._cache.file_of(key) != looking.file:  # it was written down just now
+            mark = replace(mark, paths=racy_in(top) | busy, renewed=frozenset())
+        elif busy:
+            mark = mark.later(mark.token, busy, ())
+        self._cache.note_mark(key, mark)
+        if served is not None and looking.look.watched:
+            served.top, served.mark = top, mark
+            self._served[key] = served
+
+    def _stored_nothing(self, looking: Looking) -> None:
+        """Have what was read read again when it is captured: it may name what was never stored."""
+        looking.stored_nothing()
+        if looking.served is not None:
+            if looking.mark.token:
+                self._cache.note_mark(looking.tree.cache_key, looking.mark)
+            self._cache.let_go(looking.tree.cache_key)
 
     def _difference(
         self,
@@ -515,6 +574,7 @@ class PackedSnapshotStore(PackedTrees):
         except BaseException:
             if watch is not None:
                 watch.lost(CUT_OFF)
+            self._served.pop(tree.cache_key, None)
             self._cache.let_go(tree.cache_key)
             raise
 

@@ -17,9 +17,11 @@ from msgspec import json
 from mulligan.adapters.local_server.accept_loop import AcceptLoop, Answer
 from mulligan.adapters.local_server.frame_stream import connect, listen
 from mulligan.adapters.local_server.server_place import ServerPlace, ServerRecord, is_served
+from mulligan.api.local_server.tree_questions import TreeQuestions
 from mulligan.domain.server.frames import FrameWrong
 from mulligan.domain.server.words import Request, ServerStatus, Word
 from mulligan.errors import ServerSilent
+from mulligan.wiring.surroundings import installation
 from mulligan.wiring.system_clock import SystemClock
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ class ServerWork:
         self.loop: AcceptLoop | None = None
         self._started = SystemClock().now()
         self._program = _signature(_PROGRAM)
+        self.questions = TreeQuestions(installation())
         self._folder = _signature(project.folder)
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="operations")
         self._stopping = False
@@ -88,12 +91,14 @@ class ServerWork:
             requests=self.loop.requests,
             idle_seconds=self.loop.idle_seconds,
             idle_timeout_seconds=self.idle_timeout,
-            watched_trees=self.now(lambda: self.project.watches.count),
+            watched_trees=self.now(lambda: self.project.watches.count) + self.questions.journals.count,
+            unwatched=self.questions.journals.refusal,
             memory_bytes=_memory(),
         )
 
     def close(self) -> None:
         """Let the operations that wait come to their end, and give everything back."""
+        self.questions.journals.close()
         self.later(self.project.watches.close)
         self._worker.shutdown(wait=True)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from mulligan.api.word_references import folder_inside
 from mulligan.application.bisection.bisect_service import BisectWish, Following
 from mulligan.domain.plans.handle import entry_reference, group_reference
 from mulligan.errors import Advice, NextStep, UsageWrong
@@ -52,7 +53,9 @@ def bisect(
     tried, printed = following
     return services.bisections.bisect(
         plan_id,
-        BisectWish(words=wanted.words, folder=_inside(services, plan_id, wanted.folder), good=good, bad=bad),
+        BisectWish(
+            words=wanted.words, folder=folder_inside(services, plan_id, wanted.folder), good=good, bad=bad
+        ),
         Following(tried=tried or _nothing, printed=printed or _nothing),
         observer,
     )
@@ -71,15 +74,6 @@ def _end(services: Services, word: str | None) -> tuple[PlanId | None, str | Non
         return plan_id, after
     named = group_reference(word)
     return services.queries.plan_id(named.plan) if named is not None and named.plan else None, word
-
-
-def _inside(services: Services, plan_id: PlanId, folder: Path | None) -> str:
-    """Return a folder relative to the first resource of a plan, or to its sandbox; `.` where it lies in neither."""
-    resource, sandbox = services.queries.first_place(plan_id)
-    roots = [services.adapters.project / resource.location, *([Path(sandbox)] if sandbox else [])]
-    here = folder.resolve() if folder is not None else None
-    found = [here.relative_to(r.resolve()) for r in roots if here and here.is_relative_to(r.resolve())]
-    return str(found[0]) if found else "."
 
 
 def _nothing(_what: object) -> None:

@@ -138,7 +138,7 @@ def run_command_in(
         exit_status=printed.exit_status if printed else None,
         printed=printed.printed if printed else None,
         application=None,
-        error=_with_next(execution.error, words) if execution.error else None,
+        error=with_next(execution.error, words) if execution.error else None,
         messages=execution.messages,
         full_screen=printed is not None and printed.full_screen,
     )
@@ -176,7 +176,7 @@ def applied(project: Project, ran: CommandRun, wish: CommitWish) -> CommandRun:
     return replace(ran, status=status, application=application, error=application.error)
 
 
-def _with_next(error: MulliganError, words: Sequence[str]) -> MulliganError:
+def with_next(error: MulliganError, words: Sequence[str]) -> MulliganError:
     """The error of a failed command; where its program did not start, with what may be wrong with its words."""
     if not isinstance(error, StepFailed) or error.facts.get("started") is not False:
         return error

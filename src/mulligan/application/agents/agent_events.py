@@ -237,11 +237,16 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
         return self._begin(commit, group_id, now, entry.title)
 
     def _end(self, commit: Commit, group_id: GroupId, now: datetime, status: DeedStatus) -> None:
-        """Record that the prompt is answered, or was given up; calls without an end were cut off."""
+        """Record that the prompt is answered, or was given up; calls without an end were cut off.
+
+        Where the agent stops on its own, an edit without an end is one that failed: some agents report no end of it.
+        """
+        cut_off = False
         for call in self.running:
-            commit.record(
-                replace(call, status=CallStatus.INTERRUPTED, detail=call.detail | {"until": group_id})
-            )
+            failed = self.event.kind is EventKind.STOP and "paths" in call.detail
+            cut_off = cut_off or not failed
+            ended = CallStatus.FAILED if failed else CallStatus.INTERRUPTED
+            commit.record(replace(call, status=ended, detail=call.detail | {"until": group_id}))
         if self.session.entry is None:
             return
         entry = commit.db.entries.get(self.session.entry)
@@ -257,7 +262,7 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
             StepRecord(index=entry.step_index, name=entry.title, status=StepStatus.DONE, duration_ms=took),
             Entry(type=EventType.STEP_DONE, data=data, at=now),
         )
-        end = DeedStatus.INTERRUPTED if self.running else status
+        end = DeedStatus.INTERRUPTED if cut_off else status
         # Without a call that may be at work, what changed since the last one is not the agent's.
         background = self.event.background or commit.db.tool_calls.any_in_background(
             entry.plan_id, entry.step_index
@@ -328,6 +333,7 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
             "entry": session.entry,
             "subagent": event.subagent,
             "paths": list[Json](event.paths),
+            "folder": event.folder if event.paths else None,
         }
         return ToolCall(
             call_id=CallId(self.service.ids.new()),

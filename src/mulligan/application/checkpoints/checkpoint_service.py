@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.runs.commit import Commit, Entry, Record
 from mulligan.application.runs.run import Run
+from mulligan.domain.agents.agent_session import OWN_GROUP, AgentMoment
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, Reason, state_hash
 from mulligan.domain.checkpoints.retention import (
     CURRENT,
@@ -173,6 +174,8 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         if reason.is_of_sandboxes:
             commit.db.entries.close_cut_off(group)
         commit.plan = at_group(plan, group)
+        if run.in_place and "event" not in reason.metadata and commit.db.agents.any():
+            commit.db.agents.add(own_moment(group))
         pruned = self._retain(commit.db, run, commit.plan)
         commit.record(self._entry(group))
         if pruned:
@@ -303,6 +306,19 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
 def _not_before(record: Record, at: datetime) -> Record:
     """Return what follows a group with a time that is not before the group's."""
     return replace(record, at=max(record.at, at)) if isinstance(record, Entry) else record
+
+
+def own_moment(group: CheckpointGroup, kind: CheckpointType | None = None) -> AgentMoment:
+    """Return the moment of a group that no hook asked for: what changes from then on is not what changed before."""
+    return AgentMoment(
+        number=0,  # assigned when it is written
+        plan_id=group.plan_id,
+        kind=f"{OWN_GROUP}{(kind or group.reason.type).value}",
+        entry=None,
+        call_id=None,
+        group_id=group.group_id,
+        created_at=group.created_at,
+    )
 
 
 def groups_needed(db: Transaction, plan: Plan) -> dict[GroupId, str]:

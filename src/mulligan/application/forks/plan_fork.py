@@ -26,13 +26,14 @@ from mulligan.domain.history.finished import FINISHED, definition_at, state_at
 from mulligan.domain.history.lines import FIRST_LINE, is_live, live_segments
 from mulligan.domain.plans.decision import Decision
 from mulligan.domain.plans.fork import Fork, forked_definition
-from mulligan.domain.plans.plan import Phase, Plan, State
+from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition, State
 from mulligan.domain.plans.step import StepStatus
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.ids import DecisionId, PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.text.names import plan_name_problem
+from mulligan.domain.variants.variant_plan import variants_of
 from mulligan.errors import (
     Advice,
     CheckpointForeign,
@@ -114,6 +115,13 @@ class PlanForkService(Struct, kw_only=True, frozen=True, eq=False):
         self, db: Transaction, plan_id: PlanId, origin: Plan, word: str | None, name: str | None
     ) -> tuple[Plan, CheckpointGroup]:
         """Return the fork, not recorded yet, and the group that it starts from."""
+        definition, group = self.definition_of(db, origin, word, name)
+        return new_plan(plan_id, definition, None, group.state, self.clock.now()), group
+
+    def definition_of(
+        self, db: Transaction, origin: Plan, word: str | None, name: str | None
+    ) -> tuple[PlanDefinition, CheckpointGroup]:
+        """Return the definition of a fork, and the group that it starts from."""
         group = _group(db, origin, word)
         fork = Fork(
             plan_id=origin.plan_id, handle=origin.handle, group_id=group.group_id, number=group.number
@@ -121,8 +129,7 @@ class PlanForkService(Struct, kw_only=True, frozen=True, eq=False):
         sources = self.forks.of_group(db, fork).sources.values()
         in_place = {s.sandbox.resource for s in sources if s.sandbox.strategy is Strategy.IN_PLACE}
         there = definition_at(recorded_definition(db, origin, group), group)
-        definition = forked_definition(there, fork, name, in_place)
-        return new_plan(plan_id, definition, None, group.state, self.clock.now()), group
+        return forked_definition(there, fork, name, in_place), group
 
     def _carry_over(self, db: Transaction, plan: Plan, origin: Plan, group: CheckpointGroup) -> None:
         """Record the steps and decisions that the fork starts with."""
@@ -156,7 +163,11 @@ class PlanForkService(Struct, kw_only=True, frozen=True, eq=False):
     def _remove_unfinished(self, observer: Observer) -> None:
         """Remove forks that killed processes left without a group."""
         with self.database.reading() as db:
-            begun = [plan.plan_id for plan in db.plans.without_group() if plan.definition.fork]
+            begun = [
+                plan.plan_id
+                for plan in db.plans.without_group()
+                if plan.definition.fork and not variants_of(plan.definition)  # which a resume runs
+            ]
         for plan_id in begun:
             if self.locks.holder(plan_id) is None:
                 self.plan_removals.remove([plan_id], observer)

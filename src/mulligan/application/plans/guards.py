@@ -99,12 +99,14 @@ def refuse_waiting(plan: Plan) -> None:
 
 def open_question(plan: Plan, question: Question) -> QuestionOpen:
     """Return the error of a plan that waits for an answer."""
-    of = f", where CHOICE is one of: {', '.join(question.alternatives)}" if question.alternatives else ""
+    way = plan.way_to_answer
+    called = "CHOICE" if way.verb == "answer" else "VARIANT"
+    of = f", where {called} is one of: {', '.join(question.alternatives)}" if question.alternatives else ""
     return QuestionOpen(
         plan_id=plan.plan_id,
         question=question.question,
         alternatives=list(question.alternatives),
-        hint=Advice("answer with ", NextStep("answer", plan=plan.handle, choice=...), of),
+        hint=Advice("answer with ", way, of),
     )
 
 

@@ -5,18 +5,19 @@ The fields are named as in the JSON output.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mulligan import errors
 from mulligan.application.queries.left_work import work_left
 from mulligan.domain.plans.plan import SUITABLE, Phase, Plan, ResumedFrom, State
 from mulligan.domain.plans.step import StepStatus, about
 from mulligan.domain.views.status_view import ExecutionCounts, PlanErrorView, StepView
-from mulligan.errors import Advice, NextStep, NoPlanSuits, SnapshotDamaged, SystemFailed, UsageWrong
+from mulligan.errors import Advice, NextStep
 
 if TYPE_CHECKING:
     from mulligan.application.queries.listing import Listing
@@ -120,13 +121,13 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
 
     database: Database
     locks: Locks
-    trees: StoredTrees
+    find_trees: Callable[[], StoredTrees]  # few looks are at files
 
     def newest_for(self, act: str) -> PlanId:
         """Find the newest plan that an act makes sense for; a child plan is never meant."""
         if act not in (*SUITABLE, *_OTHER_ACTS):
             acts = ", ".join(sorted((*SUITABLE, *_OTHER_ACTS)))
-            raise UsageWrong(
+            raise errors.UsageWrong(
                 reason=f"{act!r} is not an act that has a newest plan", hint=f"name one of: {acts}"
             )
         with self.database.reading() as db:
@@ -281,9 +282,9 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         for sandbox in sandboxes:
             snapshot = current.checkpoint_of(sandbox.resource).snapshot
             try:
-                found = self.trees.difference(sandbox.base.roots[0], snapshot.roots[0])
+                found = self.find_trees().difference(sandbox.base.roots[0], snapshot.roots[0])
                 count += _shown_files(found, hidden) if found else 0
-            except (SnapshotDamaged, SystemFailed) as exc:
+            except (errors.SnapshotDamaged, errors.SystemFailed) as exc:
                 hurt.append(
                     Advice(
                         f"changed files of {sandbox.resource} are not counted: {exc.text}; ", exc.next_step
@@ -303,7 +304,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         if plan.conflicts and plan.phase is Phase.EXECUTE:
             resume = Advice("fix the conflicts in the sandbox, then ", NextStep("resolve", plan=plan.plan_id))
         if plan.question is not None:
-            resume = Advice("answer with ", NextStep("answer", plan=plan.handle, choice=...))
+            resume = Advice("answer with ", plan.way_to_answer)
         if plan.phase is Phase.APPLY:
             resume = Advice(
                 NextStep("resume", plan=plan.plan_id),
@@ -353,13 +354,13 @@ def _after_failure(db: Transaction, plan: Plan, resume: Advice) -> Advice:
     return Advice(resume, "; ", work.advice) if work is not None else resume
 
 
-def _none_suits(db: Transaction, act: str) -> NoPlanSuits:
+def _none_suits(db: Transaction, act: str) -> errors.NoPlanSuits:
     """Return the refusal where no plan suits an act; what the newest plan left can be taken, and then be applied."""
     newest = db.plans.resolve("latest")  # refuses where there is no plan at all
     work = work_left(db, newest) if act == "apply" else None
     if work is None:
-        return NoPlanSuits(act=act)
-    return NoPlanSuits(
+        return errors.NoPlanSuits(act=act)
+    return errors.NoPlanSuits(
         act=act, hint=Advice(f"the newest one, {newest.handle}, failed: ", work.advice, ", to be applied")
     )
 

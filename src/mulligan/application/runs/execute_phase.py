@@ -7,6 +7,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, decided, reason_for
 from mulligan.application.checkpoints.groups_at_work import GroupsAtWork, WorkGroupService
 from mulligan.application.plans.guards import open_question
@@ -16,6 +17,7 @@ from mulligan.application.runs.run import Run
 from mulligan.application.runs.step_failure import FailureService
 from mulligan.application.runs.tool_calls import CALL_FAILURES, ToolCallService
 from mulligan.application.subplans.subplan_service import SubplanService
+from mulligan.boundaries import act
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, Reason
 from mulligan.domain.history.timeline_entry import DeedKind, DeedStatus, TimelineEntry
 from mulligan.domain.plans.decision import Choice, Decision, DecisionType, Question
@@ -23,6 +25,7 @@ from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Phase, PlanDefinition, State
 from mulligan.domain.plans.step import (
     Milestone,
+    Pick,
     Step,
     StepRecord,
     StepStatus,
@@ -36,7 +39,15 @@ from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import DecisionId, GroupId
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.domain.text.names import label_problem
-from mulligan.errors import PlanFileInvalid, RollbackDisabled, ToolFailed, ToolNotCheckpointable
+from mulligan.domain.trees.real_change import Snapshots
+from mulligan.errors import (
+    MulliganError,
+    PlanFileInvalid,
+    RollbackDisabled,
+    ToolFailed,
+    ToolNotCheckpointable,
+    ToolTimedOut,
+)
 from mulligan.ports import Clock, Ids
 
 # Reads the child plans that a tool of a step asks for, which may name these outputs.
@@ -47,6 +58,7 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
     """One step of a run, from its first group to its last."""
 
     checkpoints: CheckpointService
+    manager: CheckpointManager
     work_groups: WorkGroupService
     calls: ToolCallService
     subplans: SubplanService
@@ -63,9 +75,7 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
             try:
                 self._try(run, step, due)
             except CALL_FAILURES as exc:
-                if (
-                    step.keep and exc.facts.get("exit_status") is not None
-                ):  # it began, and may have done something
+                if step.keep and _began(exc):  # and may have done something
                     self.failures.keep(run, step, exc)
                     return
                 if not tries_left:
@@ -78,6 +88,8 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
     def _try(self, run: Run, step: Step, due: Sequence[Reason]) -> None:
         begun = self.clock.now()
         match step.action:
+            case ToolUse() as use if step.check:
+                self._check(run, step, use, due, begun)
             case ToolUse() as use:
                 self._use_tool(run, step, use, due, begun)
             case Choice() as choice:
@@ -88,7 +100,7 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
             case Question() as question:
                 for reason in due:
                     self.checkpoints.create_checkpoint(run, reason)
-                raise open_question(run.plan, question)
+                raise open_question(run.plan, self.subplans.narrowed(run, question))
             case Milestone():
                 self._start(run, step, due, ())
                 self._complete(run, step, None, begun)
@@ -96,6 +108,10 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
                 self._start(run, step, due, ())
                 self.subplans.run(run, step, subplans, 0)
                 self._complete(run, step, None, begun)
+            case Pick() as pick:
+                self._start(run, step, due, ())
+                self.subplans.take(run, pick)
+                self._complete(run, step, run.outputs.get(pick.chosen_in), begun)
         if step.label is not None:
             self.take_labelled(run, step, step.label, {}, between_steps=True)
         self.checkpoints.auto_create_if_configured(
@@ -120,6 +136,26 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         if writes:
             trigger = CheckpointType.ON_TOOL_WRITE_COMPLETE
             self.checkpoints.auto_create_if_configured(run, trigger, metadata, between_steps=True)
+
+    def _check(self, run: Run, step: Step, use: ToolUse, due: Sequence[Reason], begun: datetime) -> None:
+        """Run a check; its result is recorded, and what it wrote is dropped, so that the next group is as the last."""
+        call = self.calls.announce(run, step, use)
+        self._start(run, step, due, [call])
+        groups = self.work_groups.of(run, step, use.tool)
+        try:
+            output = self.calls.call(run, step, use, call, StepInProgress(self, run, step, groups), groups)
+        except CALL_FAILURES as exc:
+            self._put_back(run)
+            self.failures.count(run, step, exc)
+        else:
+            self._put_back(run)
+            self._complete(run, step, output, begun)
+
+    def _put_back(self, run: Run) -> None:
+        """Bring the sandboxes back to the last group; a crash in between leaves a step that a resume begins again."""
+        group = Snapshots({name: checkpoint.snapshot for name, checkpoint in run.latest.items()})
+        with act("check.drop"):
+            self.manager.restore(run, group, group)
 
     def _start(self, run: Run, step: Step, due: Sequence[Reason], records: Sequence[Record]) -> None:
         """Take the groups that are due before the step; record its start together with the last of them."""
@@ -154,7 +190,8 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
 
     def _due_before(self, run: Run, step: Step) -> list[Reason]:
         enabled = run.plan.definition.rollback_policy.enabled
-        needed = step.retries > 0 or isinstance(step.action, Question)  # a plan waits on a group
+        # A plan waits on a group, and a check goes back to one.
+        needed = step.retries > 0 or isinstance(step.action, Question) or step.check
         due = enabled and (needed or CheckpointType.BEFORE_STEP in run.settings.triggers)
         before = reason_for(CheckpointType.BEFORE_STEP, {"step": step.name}, between_steps=True)
         return [before] if due else []
@@ -283,6 +320,11 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         """Write a message of a tool or program into the log, with the next commit."""
         data: JsonObject = {"step": step.name if step else None, "message": message}
         run.note(Entry(type=EventType.LOG, data=data, at=self.clock.now()))
+
+
+def _began(error: MulliganError) -> bool:
+    """Return whether the command of a failed call ran."""
+    return error.facts.get("exit_status") is not None or isinstance(error, ToolTimedOut)
 
 
 def _on_timeline(run: Run, step: Step, at: datetime) -> list[TimelineEntry]:

@@ -144,7 +144,9 @@ class PlanExecutor(Struct, kw_only=True, frozen=True, eq=False):
     def _interrupted(self, run: Run) -> Interrupted:
         """Return the error of an interruption, once what is to be kept of the step is accepted."""
         plan_id, steps = run.plan.plan_id, run.plan.definition.steps
-        keeps = bool(run.sandboxes) and run.step_index < len(steps) and steps[run.step_index].keep
+        # A variant of a try runs again where it is resumed: half of its work is not comparable.
+        may_keep = bool(run.sandboxes) and not run.plan.definition.variant
+        keeps = may_keep and run.step_index < len(steps) and steps[run.step_index].keep
         if keeps:
             self.acceptances.accept_left(run)
         if self.locks.was_asked_to_stop(plan_id):
@@ -186,7 +188,10 @@ class PlanExecutor(Struct, kw_only=True, frozen=True, eq=False):
         """Record that the plan waits for its conflicts to be resolved, or its question to be answered, as it is."""
         now = self.clock.now()
         step = run.plan.definition.steps[run.step_index]
-        question = step.action if isinstance(step.action, Question) else None
+        question = None
+        if isinstance(reason, QuestionOpen):
+            alternatives = tuple(cast("list[str]", reason.facts["alternatives"]))
+            question = Question(question=str(reason.facts["question"]), alternatives=alternatives)
         failure = PlanFailure(
             message=reason.text, step=step.name, tool=None, checkpoint=None, question=question
         )

@@ -81,6 +81,12 @@ class FailureService(Struct, kw_only=True, frozen=True, eq=False):
         run.merged = []
         run.step_index += 1
 
+    def count(self, run: Run, step: Step, error: MulliganError) -> None:
+        """Count a step that only reports: it failed, and changed nothing."""
+        self._note(run, step, error)
+        run.outputs[step.name] = None
+        run.step_index += 1
+
     def try_again(self, run: Run, step: Step, error: MulliganError) -> None:
         """Go back to the state before the step; the records of the failed try are superseded."""
         self._note(run, step, error)

@@ -17,7 +17,13 @@ from mulligan.boundaries import act
 from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.history.correction import guidance_of
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.interpolation import PLAN_HANDLE, RunValues, replace_references, run_environment
+from mulligan.domain.plans.interpolation import (
+    PLAN_HANDLE,
+    VARIANT,
+    RunValues,
+    replace_references,
+    run_environment,
+)
 from mulligan.domain.plans.step import Step, ToolUse, milliseconds
 from mulligan.domain.plans.tool import CallStatus, ToolCall, ToolDeclaration, Undo
 from mulligan.domain.resources.appearance import Appearance
@@ -178,6 +184,8 @@ def tool_request(
     folders = [Path(s.path) for s in run.sandboxes if s.type.traits.is_folder]
     values = values_of(run)
     handed = run_environment(values, args)
+    number = run.plan.definition.variant
+    variant = {VARIANT: str(number)} if number else {}
     return ToolRequest(
         call_id=call.call_id,
         plan_id=run.plan.plan_id,
@@ -190,7 +198,7 @@ def tool_request(
         outputs=values.outputs,
         memory=run.memory,
         guidance=values.guidance,
-        environment={**handed.variables, PLAN_HANDLE: run.plan.handle},
+        environment={**handed.variables, **variant, PLAN_HANDLE: run.plan.handle},
         large_values=handed.files,
         timeout=timeout,
         bounds=bounds,

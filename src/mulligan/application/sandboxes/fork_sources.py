@@ -46,7 +46,8 @@ class ForkSources(Struct, kw_only=True, frozen=True, eq=False):
     def of_group(self, db: Transaction, fork: Fork) -> ForkOrigin:
         """Return the same within a transaction of the caller."""
         group, plan = db.checkpoints.get(fork.group_id), db.plans.get(fork.plan_id)
-        sandboxes = _sandboxes(db, plan, group)
+        owner = _owner(db, plan)
+        sandboxes = _sandboxes(db, owner, group)
         missing = [each.resource for each in group.checkpoints if each.resource not in sandboxes]
         if missing:
             raise SandboxesGone(plan_id=plan.plan_id, resources=", ".join(missing))
@@ -55,12 +56,18 @@ class ForkSources(Struct, kw_only=True, frozen=True, eq=False):
                 each.resource: ForkSource(
                     sandbox=sandboxes[each.resource],
                     snapshot=each.snapshot,
-                    base=_base(db, plan, sandboxes[each.resource]),
+                    base=_base(db, owner, sandboxes[each.resource]),
                 )
                 for each in group.checkpoints
             },
             hidden=plan.hidden,
         )
+
+
+def _owner(db: Transaction, plan: Plan) -> Plan:
+    """Return the plan whose sandboxes a fork starts in: of a variant, which gave its own back, that of the try."""
+    gave_back = plan.definition.variant and plan.parent_plan_id and not db.sandboxes.list(plan.plan_id)
+    return db.plans.get(plan.parent_plan_id) if gave_back and plan.parent_plan_id else plan
 
 
 def _sandboxes(db: Transaction, plan: Plan, group: CheckpointGroup) -> dict[str, Sandbox]:

@@ -55,6 +55,8 @@ class SandboxRevival(Struct, kw_only=True, frozen=True, eq=False):
         with self.database.reading() as db:
             for child in below(db, parents[0].plan_id):
                 first, group_id = db.checkpoints.first(child.plan_id), child.plan.current_group_id
+                if child.plan.definition.variant:
+                    continue  # it gave its sandboxes back when it had finished
                 if db.sandboxes.list(child.plan_id) or first is None or group_id is None:
                     continue
                 last = db.checkpoints.get(group_id)

@@ -14,6 +14,7 @@ from mulligan.application.apply.snapshot_merge import (
 )
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.runs.run import Run
+from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.plan import Conflict
 from mulligan.domain.plans.step import MergeStrategy
@@ -30,6 +31,7 @@ _ON_OVERLAP = {
     MergeStrategy.SEQUENTIAL_APPLY: OnOverlap.MARK,
     MergeStrategy.FAIL_ON_CONFLICT: OnOverlap.STOP,
     MergeStrategy.LAST_WINS: OnOverlap.TAKE_THEIRS,
+    MergeStrategy.PICK: OnOverlap.MARK,
 }
 _TRIES = 5  # a merge is repeated when others changed the folder in the meantime
 _GIT_REFS = ("HEAD", "packed-refs", "refs/")  # paths of a git directory that refer to commits
@@ -54,6 +56,7 @@ class _Sides(Sides, frozen=True, kw_only=True):
     """The versions of one resource in both plans."""
 
     sandbox: Sandbox  # the parent's
+    untouched: bool  # the parent has what its children were forked from
 
 
 class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
@@ -76,8 +79,9 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
             included=None,  # a repository inside a sandbox belongs to the plan
             hidden=run.plan.hidden,  # the child's caches are of its own files
         )
+        picks = strategy is MergeStrategy.PICK
         with self.store.hold():
-            theirs = self._result_of(run, child)
+            theirs, began = self._result_of(run, child), self._beginning(run)
             for _ in range(_TRIES):
                 captures = self.manager.capture(run)
                 sides = [
@@ -86,10 +90,13 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
                         base=theirs[sandbox.resource][0],
                         ours=capture.snapshot,
                         theirs=theirs[sandbox.resource][1],
+                        untouched=began is not None
+                        and began.snapshot_of(sandbox.resource) == capture.snapshot,
                     )
                     for sandbox, capture in zip(run.sandboxes, captures, strict=True)
                 ]
-                results = {each.sandbox.resource: self._merged(each, rules) for each in sides}
+                merge = self._picked if picks else self._merged
+                results = {each.sandbox.resource: merge(each, rules) for each in sides}
                 if not run.in_place or self.manager.capture(run) == captures:
                     break
             else:
@@ -102,18 +109,36 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
             ours = Snapshots({each.sandbox.resource: each.ours for each in sides})
             merged = Snapshots({name: result.snapshot for name, result in results.items()})
             changes = self.manager.restore(run, merged, ours)
-            notes = tuple(note for each in sides for note in self._not_carried_over(each))
+            merged_only = [each for each in sides if not (picks and each.untouched)]
+            notes = tuple(note for each in merged_only for note in self._not_carried_over(each))
         return MergedChild(paths=sum(map(len, changes.values())), conflicts=conflicts, notes=notes)
+
+    def _beginning(self, run: Run) -> CheckpointGroup | None:
+        """Return the group with what the parent started with."""
+        with self.database.reading() as db:
+            return db.checkpoints.first(run.plan.plan_id)
 
     def _result_of(self, run: Run, child: Child) -> Mapping[str, tuple[Snapshot, Snapshot]]:
         """Return the contents of each of the child's sandboxes when it was forked, and now."""
         with self.database.reading() as db:
             sandboxes = db.sandboxes.list(child.plan_id)
             group = db.checkpoints.get(child.plan.current_group_id) if child.plan.current_group_id else None
+            first = db.checkpoints.first(child.plan_id)
+        if (
+            group is not None and first is not None and not sandboxes
+        ):  # a variant, whose sandboxes are given back
+            names = [checkpoint.resource for checkpoint in group.checkpoints]
+            return {name: (first.snapshot_of(name), group.snapshot_of(name)) for name in names}
         if group is not None:
             return {s.resource: (s.base, group.checkpoint_of(s.resource).snapshot) for s in sandboxes}
         self.manager.require(sandboxes)  # no checkpoints: its result is only in its sandboxes
         return {s.resource: (s.base, self.kinds.of(s).capture(s, run.observer).snapshot) for s in sandboxes}
+
+    def _picked(self, sides: _Sides, rules: MergeRules) -> _Result:
+        """Return the child's own result, whole; merged with what was edited in the parent since, if anything was."""
+        if sides.untouched:
+            return _Result(snapshot=sides.theirs, conflicts=())
+        return self._merged(sides, rules)
 
     def _merged(self, sides: _Sides, rules: MergeRules) -> _Result:
         if sides.sandbox.type.traits.merged_by is MergeUnit.WHOLE:

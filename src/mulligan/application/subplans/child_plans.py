@@ -51,10 +51,13 @@ class ChildPlans(Struct, kw_only=True, frozen=True, eq=False):
             db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
         return sandboxes
 
-    def remove(self, sandboxes: Sequence[Sandbox]) -> None:
-        """Park or remove sandboxes that no row refers to: a crash leaves a folder, never a row without one."""
+    def remove(self, sandboxes: Sequence[Sandbox], *, room: int = 0) -> None:
+        """Park or remove sandboxes that no row refers to: a crash leaves a folder, never a row without one.
+
+        With `room` so many copies of a resource may be parked, for children that are to come.
+        """
         for sandbox in sandboxes:
-            self.kinds.of(sandbox).park(sandbox)
+            self.kinds.of(sandbox).park(sandbox, room=room)
 
 
 def children_left_behind(

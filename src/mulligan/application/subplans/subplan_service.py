@@ -1,7 +1,8 @@
 """Runs the child plans of a step and merges their results."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,14 +12,14 @@ from mulligan.application.checkpoints.checkpoint_service import CheckpointServic
 from mulligan.application.plans.new_plans import add_plan, new_plan
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
-from mulligan.application.subplans.child_merge import ChildMerging
+from mulligan.application.subplans.child_merge import ChildMerging, MergedChild
 from mulligan.application.subplans.child_plans import ChildPlans, with_theirs
 from mulligan.domain.checkpoints.checkpoint import PlanState
 from mulligan.domain.history.lines import NEVER, is_live, live_segments
-from mulligan.domain.plans.decision import DecisionType
+from mulligan.domain.plans.decision import DecisionType, Question
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Plan, State
-from mulligan.domain.plans.step import ChildPlan, MergeStrategy, Step, SubplanMode, Subplans
+from mulligan.domain.plans.step import ChildPlan, MergeStrategy, Pick, Step, SubplanMode, Subplans
 from mulligan.domain.plans.subplan import (
     Child,
     Spawn,
@@ -38,6 +39,7 @@ from mulligan.errors import (
     MulliganError,
     SubplanConflicts,
     SubplansFailed,
+    ToolFailed,
 )
 from mulligan.ports import Clock, Crew, Ended, Engine, Ids, SnapshotStore
 from mulligan.rows.database import Database
@@ -53,7 +55,7 @@ class _Going(Struct, kw_only=True):
     there: dict[str, Child]  # recorded ones, by name
     merged: set[str]
     running: dict[PlanId, str]
-    failed: dict[str, str]  # reasons, by name
+    failed: dict[str, MulliganError]  # by name
     conflict: MulliganError | None
 
     @property
@@ -97,6 +99,8 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             )
         if subplans.mode is SubplanMode.PARALLEL:
             self._spawn(run, going, going.waiting())
+        if subplans.merge_strategy is MergeStrategy.PICK:
+            self._release(run, going, [child for child in going.there.values() if child.is_done])
         with self.engine.crew(run.observer) as crew:
             while True:
                 self._merge_ready(run, going)
@@ -107,10 +111,12 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         self._end_unstarted(run, going)
         if going.conflict is not None:
             raise going.conflict
-        if going.failed:
+        picks = subplans.merge_strategy is MergeStrategy.PICK
+        if going.failed and not (picks and any(map(going.is_done, going.there))):
             raise SubplansFailed(
-                reason="; ".join(f"{name}: {reason}" for name, reason in going.failed.items()),
+                reason="; ".join(f"{name}: {error.text}" for name, error in going.failed.items()),
                 children={name: going.there[name].plan_id for name in going.failed},
+                **_not_started(going.failed.values()),
             )
         return tuple(going.there[child.name] for child in subplans.plans if child.name in going.there)
 
@@ -199,7 +205,7 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
     # --- how they go ---------------------------------------------------------------------------------------
 
     def _start_ready(self, run: Run, going: _Going, crew: Crew) -> None:
-        limit = going.subplans.max_parallel or run.settings.max_parallel
+        limit = _limit(run, going)
         for child in going.waiting():
             if going.is_halted or len(going.running) >= limit:
                 return
@@ -217,7 +223,8 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         going.there[name] = Child(plan=plan, spawn=going.there[name].spawn)
         match ended.error:
             case None:
-                return
+                if going.subplans.merge_strategy is MergeStrategy.PICK:
+                    self._release(run, going, [going.there[name]])
             case Interrupted() if going.is_halted:
                 return  # it was stopped on purpose
             case Conflicted() as error:
@@ -229,11 +236,13 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
                     conflicts=[],  # they are the child's
                 )
             case error:
-                going.failed[name] = error.text
-                if going.subplans.fail_fast:
+                going.failed[name] = error
+                if going.subplans.fail_fast and going.subplans.merge_strategy is not MergeStrategy.PICK:
                     crew.stop()
 
     def _merge_ready(self, run: Run, going: _Going) -> None:
+        if going.subplans.merge_strategy is MergeStrategy.PICK:
+            return
         while not (going.conflict or going.failed):
             child = next_to_merge(going.order, going.merged)
             if child is None or not going.is_done(child.name):
@@ -245,26 +254,15 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         merged = self.merging.merge(run, child, strategy)
         if merged.conflicts and strategy is MergeStrategy.FAIL_ON_CONFLICT:
             paths = ", ".join(f"{conflict.path} ({conflict.reason})" for conflict in merged.conflicts)
-            going.failed[child.name] = f"it is in conflict with what was merged before: {paths}"
+            reason = f"it is in conflict with what was merged before: {paths}"
+            going.failed[child.name] = SubplansFailed(reason=reason)
             return
         going.merged.add(child.name)
         run.merged.append(merged_name(going.number, child.name))
-        data: JsonObject = {
-            "plan_id": child.plan_id,
-            "name": child.name,
-            "paths": merged.paths,
-            "conflicts": len(merged.conflicts),
-        }
-        run.note(Entry(type=EventType.SUBPLAN_MERGED, data=data, at=self.clock.now()))
+        run.note(Entry(type=EventType.SUBPLAN_MERGED, data=_merged_data(child, merged), at=self.clock.now()))
         run.inform(*(f"{child.name}: {text}" for text in merged.notes))
         if merged.conflicts:
-            going.conflict = SubplanConflicts(
-                plan_id=run.plan.plan_id,
-                child=child.name,
-                step=going.step.name,
-                count=len(merged.conflicts),
-                conflicts=[conflict.to_json() for conflict in merged.conflicts],
-            )
+            going.conflict = _conflicts_of(run, child.name, going.step.name, merged)
             return
         self.checkpoints.auto_create_if_configured(
             run,
@@ -272,6 +270,51 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             {"step": going.step.name, "child": child.name},
             between_steps=False,
         )
+
+    # --- variants ------------------------------------------------------------------------------------------
+
+    def narrowed(self, run: Run, question: Question) -> Question:
+        """Return the question of a step; where it asks which variant to take, with those that can be taken."""
+        following = run.plan.definition.steps[run.step_index + 1 : run.step_index + 2]
+        if not (following and isinstance(following[0].action, Pick)):
+            return question
+        names = [child.name for child in self._variants(run, following[0].action) if child.is_done]
+        return replace(question, alternatives=tuple(n for n in question.alternatives if n in names))
+
+    def take(self, run: Run, pick: Pick) -> None:
+        """Take over the result of the variant that was chosen."""
+        chosen = run.outputs.get(pick.chosen_in)
+        child = next((c for c in self._variants(run, pick) if c.name == chosen and c.is_done), None)
+        if child is None:
+            raise ToolFailed(tool="pick", reason=f"there is no finished variant {chosen!r}")
+        name = merged_name(child.spawn.number, child.name)
+        if name in run.merged:  # with conflicts, which are resolved now
+            return
+        merged = self.merging.merge(run, child, MergeStrategy.PICK)
+        run.merged.append(name)
+        data = _merged_data(child, merged) | {"picked": True}
+        run.note(Entry(type=EventType.SUBPLAN_MERGED, data=data, at=self.clock.now()))
+        if merged.conflicts:
+            raise _conflicts_of(run, child.name, run.plan.definition.steps[run.step_index].name, merged)
+
+    def _variants(self, run: Run, pick: Pick) -> list[Child]:
+        """Return the children of the step that ran the variants, except those that were cancelled."""
+        names = [step.name for step in run.plan.definition.steps]
+        index = names.index(pick.variants)
+        with self.database.reading() as db:
+            found = db.children.list(run.plan.plan_id)
+        return [c for c in found if c.spawn.step_index == index and c.plan.state is not State.CANCELLED]
+
+    def _release(self, run: Run, going: _Going, finished: Sequence[Child]) -> None:
+        """Give the sandboxes of finished variants back: their checkpoints hold the results, others start in them.
+
+        As many stay parked as run at once, so that the next variants, and the next try, find one each.
+        """
+        if not finished:
+            return
+        with run.commit("variant.finish") as commit:
+            sandboxes = self.children.forget_sandboxes(commit.db, finished)
+        self.children.remove(sandboxes, room=min(_limit(run, going), len(going.order)))
 
     def _end_unstarted(self, run: Run, going: _Going) -> None:
         """Cancel children that will not start, because another failed and the step is `fail_fast`."""
@@ -285,6 +328,37 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             ]
         if unstarted:
             self._go_on_with(run, (), unstarted, "another child of its step failed")
+
+
+def _limit(run: Run, going: _Going) -> int:
+    """Return how many children may run at once."""
+    return going.subplans.max_parallel or run.settings.max_parallel
+
+
+def _not_started(errors: Collection[MulliganError]) -> dict[str, Any]:
+    """Return the facts of commands that could not be started."""
+    if any(error.facts.get("started") is not False for error in errors):
+        return {}
+    return {"started": False, "errno": next(iter(errors)).facts.get("errno")}
+
+
+def _merged_data(child: Child, merged: MergedChild) -> JsonObject:
+    return {
+        "plan_id": child.plan_id,
+        "name": child.name,
+        "paths": merged.paths,
+        "conflicts": len(merged.conflicts),
+    }
+
+
+def _conflicts_of(run: Run, child: str, step: str, merged: MergedChild) -> SubplanConflicts:
+    return SubplanConflicts(
+        plan_id=run.plan.plan_id,
+        child=child,
+        step=step,
+        count=len(merged.conflicts),
+        conflicts=[conflict.to_json() for conflict in merged.conflicts],
+    )
 
 
 def _spawned(plan: Plan, at: datetime, *, again: bool) -> Entry:

@@ -17,14 +17,16 @@ from msgspec.structs import replace
 from mulligan.application.apply.real_change_service import RealChangeService
 from mulligan.application.apply.snapshot_merge import MergeRules, MergeService, OnOverlap, Sides
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
-from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
+from mulligan.application.checkpoints.checkpoint_service import CheckpointService, own_moment, reason_for
 from mulligan.application.paths.real_resources import RealResources
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.rollback.impact import Impact, RevertedChange, impact_of, reverted
 from mulligan.application.rollback.outside_effects import UndoService
 from mulligan.application.rollback.return_service import ReturnService
+from mulligan.application.runs.commit import Commit
 from mulligan.application.runs.run import Run
 from mulligan.application.subplans.child_plans import ChildPlans
+from mulligan.application.timeline.attributions import Change
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, Reason
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import ChangeAction, PathChange
@@ -32,6 +34,7 @@ from mulligan.domain.history.timeline_entry import DeedKind, TimelineEntry, Turn
 from mulligan.domain.history.undo import Undoing
 from mulligan.domain.plans.intent import Intent, IntentKind, UndoWork
 from mulligan.domain.plans.plan import Conflict, Phase, State
+from mulligan.domain.plans.tool import ToolCall
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import MergeUnit, Sandbox, Strategy
 from mulligan.domain.trees.real_change import RealChange
@@ -42,11 +45,18 @@ from mulligan.ports import Clock, Observer, SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
 
 if TYPE_CHECKING:
-    from mulligan.rows.tables.entry_rows import EntryRepository
+    from mulligan.rows.transaction import Transaction
 
 _SIDES = Labels(ours="others since", theirs="taking it back")
 _NAMED = 5  # paths in a message
 _TRIES = 5  # others may be saving repeatedly
+
+
+class OnlyWork(Struct, frozen=True, kw_only=True):
+    """The sessions, prompts and calls that an undo takes back, as rows that change with it."""
+
+    entries: tuple[int, ...]  # prompts that do not count afterwards
+    calls: tuple[ToolCall, ...]
 
 
 class Turnaround(Struct, frozen=True, kw_only=True):
@@ -62,6 +72,17 @@ class Turnaround(Struct, frozen=True, kw_only=True):
     alone: bool  # its plan stays where it is: only files change
     state: tuple[Phase, State]  # of the plan afterwards
     keep_commits: bool = False  # branch and index stay where they are
+    pieces: Mapping[str, Sequence[Change]] | None = (
+        None  # of each resource, the newest first; None: base to theirs
+    )
+    only: OnlyWork | None = None  # the calls that it is about, instead of an entry
+
+    def changes_of(self, resource: str, present: Snapshot) -> Sequence[Change]:
+        """Return the changes of a resource to take back, the newest first."""
+        if self.pieces is not None:
+            return self.pieces.get(resource, ())
+        base = self.base.snapshot_of(resource) if self.base else present
+        return (Change(base=base, theirs=self.theirs.snapshot_of(resource)),)
 
     @property
     def of_real_paths(self) -> bool:
@@ -114,28 +135,30 @@ class RealUndoService(Struct, kw_only=True, frozen=True, eq=False):
     def preview(self, turn: Turnaround, observer: Observer) -> Result:
         """Return what it would do, without changing a resource or a row."""
         with self.claims.look(turn.entry.plan_id, observer) as claimed:
-            run = self._over(claimed, turn)
-            with self.database.reading() as db:
-                changes = db.real_changes.list(run.plan.plan_id)
-                cut_off = {c.real.resource: c for c in changes if c.act is IntentKind.UNDO}
-            if cut_off:
-                run.inform("an interrupted undo would be put back first")
-            self.manager.require(run.sandboxes)
-            with self.store.hold():
-                present = {
-                    sandbox.resource: self.real_changes.way_back(run, cut_off[sandbox.resource])
-                    if sandbox.resource in cut_off
-                    else self.kinds.of(sandbox).capture(sandbox, run.observer).snapshot
-                    for sandbox in run.sandboxes
-                }
-                merges = [
-                    self._merge(s, present[s.resource], turn, (), run.plan.hidden) for s in run.sandboxes
-                ]
-                if not cut_off and (busy := self._busy(run, turn, merges, ())):
-                    merges = self._merged(run, turn, busy)
-            _refuse_conflicts(run, turn, merges)
-            undoing = self._undoing(run, turn)
-            return self._result(run, turn, merges, undoing, None, ())
+            return self.preview_in(claimed, turn)
+
+    def preview_in(self, claimed: Run, turn: Turnaround) -> Result:
+        """Return what it would do to a plan that is looked at."""
+        run = self._over(claimed, turn)
+        with self.database.reading() as db:
+            changes = db.real_changes.list(run.plan.plan_id)
+            cut_off = {c.real.resource: c for c in changes if c.act is IntentKind.UNDO}
+        if cut_off:
+            run.inform("an interrupted undo would be put back first")
+        self.manager.require(run.sandboxes)
+        with self.store.hold():
+            present = {
+                sandbox.resource: self.real_changes.way_back(run, cut_off[sandbox.resource])
+                if sandbox.resource in cut_off
+                else self.kinds.of(sandbox).capture(sandbox, run.observer).snapshot
+                for sandbox in run.sandboxes
+            }
+            merges = [self._merge(s, present[s.resource], turn, (), run.plan.hidden) for s in run.sandboxes]
+            if not cut_off and (busy := self._busy(run, turn, merges, ())):
+                merges = self._merged(run, turn, busy)
+        _refuse_conflicts(run, turn, merges)
+        undoing = self._undoing(run, turn)
+        return self._result(run, turn, merges, undoing, None, ())
 
     def carry_out(self, run: Run, turn: Turnaround) -> Result:
         """Do it to a plan that is claimed: all resources or none."""
@@ -155,7 +178,9 @@ class RealUndoService(Struct, kw_only=True, frozen=True, eq=False):
         undoing = self._undoing(run, turn)
         self.undos.refuse_where_impossible(undoing)
         impact = self._impact(run, turn, undoing)
-        undo = Turn(word="undo", undoes=turn.entry.number)  # or a redo: both wait for nobody but who runs
+        undo = Turn(
+            word="undo", undoes=turn.entry.number
+        )  # or a redo, or of calls: both wait for nobody but who runs
         intent = self.real_changes.begin(run, self._work(run, turn), undo)
         with self.real_changes.all_or_none(run, intent, "nothing was changed; run the command again"):
             if undoing.undone:  # undo nothing outside for an undo that is refused
@@ -210,9 +235,28 @@ class RealUndoService(Struct, kw_only=True, frozen=True, eq=False):
         left: Collection[tuple[str, str]],
         hidden: tuple[str, ...],
     ) -> _Merge:
-        name = sandbox.resource
-        theirs = turn.theirs.snapshot_of(name)
-        base = turn.base.snapshot_of(name) if turn.base else ours
+        """Merge the changes one after the other into the present contents."""
+        merges: list[_Merge] = []
+        present = ours
+        for change in turn.changes_of(sandbox.resource, ours):
+            merges.append(self._merge_change(sandbox, present, change, turn, left, hidden))
+            present = merges[-1].change.written
+        if len(merges) == 1:
+            return merges[0]
+        conflicts = [conflict for merge in merges for conflict in merge.conflicts]
+        both = {path: entry for merge in merges for path, entry in merge.both.items()}
+        return self._merge_of(sandbox, ours, present, conflicts, both)
+
+    def _merge_change(
+        self,
+        sandbox: Sandbox,
+        ours: Snapshot,
+        change: Change,
+        turn: Turnaround,
+        left: Collection[tuple[str, str]],
+        hidden: tuple[str, ...],
+    ) -> _Merge:
+        name, base, theirs = sandbox.resource, change.base, change.theirs
         spared = {path for resource, path in left if resource == name}
         copied = sandbox.strategy is not Strategy.IN_PLACE
         if copied and not turn.of_paths:  # a copy is the plan's own: it goes there exactly
@@ -317,7 +361,7 @@ class RealUndoService(Struct, kw_only=True, frozen=True, eq=False):
             state=turn.state[1],
             log={"reason": "redo" if turn.forward else "undo", "entry": number},
             ends_children=True,
-            undoes=None if turn.forward else number,
+            undoes=None if turn.forward or turn.only else number,
             redoes=number if turn.forward else None,
             locations=tuple(s.path for s in run.sandboxes if s.strategy is Strategy.IN_PLACE),
         )
@@ -342,22 +386,34 @@ class RealUndoService(Struct, kw_only=True, frozen=True, eq=False):
                 changes = {m.change.real.resource: m.shown for m in merges}
                 ended: Sequence[Sandbox] = ()
                 if turn.alone:
-                    self._write_alone(commit.db.entries, turn, kept)
+                    if turn.only is None:
+                        self._write_alone(commit.db, turn, kept)
                     commit.db.intents.close(intent.intent_id)
                 else:
                     ended = self.returns.write(commit, run, ready, turn.target, changes)
                 if after:
                     made = self.checkpoints.add_group(commit, run, reasons[1], after)
-                    if not turn.forward:
+                    if turn.only is not None:
+                        _write_only(commit, turn, turn.only, (kept, made), _count(merges))
+                    elif not turn.forward:
                         commit.db.entries.undone_to(turn.entry.number, made.group_id)
                     if not turn.of_paths:
                         commit.afterwards(lambda: run.reset_to(made))
+                elif commit.db.agents.any():  # what changes from here on is another's work
+                    end = own_moment(turn.target, reasons[1].type)
+                    commit.db.agents.add(replace(end, created_at=kept.created_at))
                 commit.db.real_changes.remove(run.plan.plan_id, IntentKind.UNDO)
         self.children.remove(tuple(ended))
         return kept
 
-    def _write_alone(self, entries: EntryRepository, turn: Turnaround, kept: CheckpointGroup) -> None:
-        entry = turn.entry
+    def _write_alone(self, db: Transaction, turn: Turnaround, kept: CheckpointGroup) -> None:
+        entry, entries = turn.entry, db.entries
+        if turn.forward and entry.kind is DeedKind.UNDO:
+            entries.bring_back(entry)
+            numbers = entry.detail.get("entries")
+            for number in numbers if isinstance(numbers, list) else ():
+                entries.count_again(int(str(number)))
+            return
         if turn.forward:
             entries.redo(entry)
             return
@@ -407,6 +463,39 @@ class RealUndoService(Struct, kw_only=True, frozen=True, eq=False):
             kept=kept,
             messages=(*run.messages, *(() if turn.forward else _notes(merges))),
         )
+
+
+def _count(merges: Sequence[_Merge]) -> int:
+    return sum(len(merge.shown) for merge in merges)
+
+
+def _write_only(
+    commit: Commit,
+    turn: Turnaround,
+    only: OnlyWork,
+    sides: tuple[CheckpointGroup, CheckpointGroup],
+    files: int,
+) -> None:
+    """Record the undo of calls as an entry of its own, which a redo brings back; its prompts count no longer."""
+    kept, made = sides
+    db = commit.db
+    entry = replace(
+        turn.entry,
+        line=commit.plan.line,
+        before_group=kept.group_id,
+        after_group=made.group_id,
+        undone_from=kept.group_id,
+        undone_to=made.group_id,
+        files=files,
+        detail={**turn.entry.detail, "entries": list(only.entries)},
+    )
+    number = db.entries.add_undo(replace(entry, seq=commit.next_seq()))
+    for each in only.entries:
+        own = db.entries.get(each).plan_id == kept.plan_id
+        seq = kept.seq if own else db.plans.counters(db.entries.get(each).plan_id).seq
+        db.entries.count_no_longer(each, seq)
+    for call in only.calls:
+        db.tool_calls.save(replace(call, detail={**call.detail, "undone": number}))
 
 
 def _notes(merges: Sequence[_Merge]) -> Iterator[str]:

@@ -3,11 +3,15 @@
 The fields are named as in the JSON output.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from mulligan import errors
 from mulligan.application.queries.listing import Listing
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.history.timeline_entry import (
@@ -22,10 +26,12 @@ from mulligan.domain.resources.placement import Part, path_shown
 from mulligan.domain.resources.resource import is_in_place
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 from mulligan.domain.trees.tree_difference import without_hidden
-from mulligan.errors import CheckpointNotFound, MulliganError, NothingToCompare
-from mulligan.ports import StoredTrees
-from mulligan.rows.database import Database
-from mulligan.rows.transaction import Transaction
+from mulligan.errors import MulliganError
+
+if TYPE_CHECKING:
+    from mulligan.ports import StoredTrees
+    from mulligan.rows.database import Database
+    from mulligan.rows.transaction import Transaction
 
 
 class EntryPoint(Struct, frozen=True, kw_only=True):
@@ -99,7 +105,7 @@ class TimelineQueries(Struct, kw_only=True, frozen=True, eq=False):
                 groups = entry.before_group, entry.after_group or db.plans.get(entry.plan_id).current_group_id
             before, after = (_group(db, group) for group in groups)
         if before is None or after is None:
-            raise NothingToCompare(number=number)
+            raise errors.NothingToCompare(number=number)
         return entry.plan_id, before.group_id, after.group_id
 
     def outcome(self, number: int) -> Outcome:
@@ -206,7 +212,7 @@ def _applied(db: Transaction, entry: TimelineEntry) -> tuple[GroupId | None, Gro
 def _group(db: Transaction, group_id: GroupId | None) -> CheckpointGroup | None:
     try:
         return None if group_id is None else db.checkpoints.get(group_id)
-    except CheckpointNotFound:
+    except errors.CheckpointNotFound:
         return None
 
 

@@ -75,7 +75,7 @@ class Undone(Struct, frozen=True, kw_only=True):
     handle: str
     dry_run: bool
     direction: Direction
-    entry: EntryView
+    entry: EntryView | None  # None: a dry run of an undo that becomes an entry of its own
     changes_reverted: tuple[RevertedChange, ...]
     rollback_summary: (
         RollbackSummary | None
@@ -87,6 +87,7 @@ class Undone(Struct, frozen=True, kw_only=True):
     conflicts: tuple[Conflict, ...]
     messages: tuple[str, ...]
     error: MulliganError | None  # conflicts with what others changed: nothing was changed
+    only: tuple[str, ...] = ()  # the sessions, prompts and calls that it is about, as they were named
 
 
 class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
@@ -165,6 +166,8 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
                 return self._unapply(entry, plan, Turn(word="undo", undoes=number), observer, wishes)
             case DeedKind.UNAPPLY:
                 return self._apply(entry, plan, Turn(word="undo", undoes=number), observer, wishes)
+            case DeedKind.UNDO:
+                raise _is_undo(entry)
             case _:
                 return self._step(entry, plan, observer, wishes, forward=False)
 
@@ -413,6 +416,14 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
             return entry, db.plans.get(entry.plan_id)
 
 
+def _is_undo(entry: TimelineEntry) -> NothingToUndo:
+    reason = f"entry {entry.number} is an undo itself"
+    hint = Advice(NextStep("redo"), " takes back the newest undo")
+    if entry.redo is None:
+        return NothingToUndo(plan_id=entry.plan_id, reason=reason)
+    return NothingToUndo(plan_id=entry.plan_id, reason=reason, hint=hint)
+
+
 def _of_commits(reason: str) -> UsageWrong:
     return UsageWrong(reason=f"commits are kept only where work was done in place: {reason}", hint="omit it")
 
@@ -442,7 +453,7 @@ def _forward(db: Transaction, entry: TimelineEntry, plan: Plan, *, only_in_place
     state = _QUEUED
     if entry.detail.get("state") in (State.COMPLETE, State.APPLIED):
         state = (Phase.APPLY, State.APPLIED) if only_in_place else (Phase.EXECUTE, State.COMPLETE)
-    alone = entry.undone or plan.state is State.CANCELLED
+    alone = entry.undone or plan.state is State.CANCELLED or entry.kind is DeedKind.UNDO
     return Turnaround(
         entry=entry, forward=True, base=became, theirs=was, target=was, alone=alone, state=state
     )

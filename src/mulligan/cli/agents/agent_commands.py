@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from mulligan.cli.invocation import Invocation
 
 
-@click.group(cls=SuggestingGroup, name="agent")
 @everywhere
+@click.group(cls=SuggestingGroup, name="agent")
 def group() -> None:
     """Let coding agents take checkpoints while they work: their hooks call mulligan."""
 

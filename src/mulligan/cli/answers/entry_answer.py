@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from mulligan.api.replies import timeline_reply, undone_reply
+from mulligan.api.replies import calls_reply, timeline_reply, undone_reply
 from mulligan.cli.answers.answer import Answer, Block, Line, Table
 from mulligan.cli.answers.rollback_answer import changes_blocks
 from mulligan.cli.commands.declaration import not_shown
 from mulligan.domain.history.lines import Direction
-from mulligan.domain.history.timeline_entry import DeedStatus
+from mulligan.domain.history.timeline_entry import DeedKind, DeedStatus
 from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from mulligan.api.results import EntryView, Listing, Undone
+    from mulligan.api.results import CallView, EntryView, Listing, Undone
 
-_STATUS = {
+_STATUS = {  # of calls too, which have the same words
     DeedStatus.RUNNING: "cut off or running",
     DeedStatus.INTERRUPTED: "cut off",
     DeedStatus.FAILED: "failed",
@@ -48,6 +48,43 @@ def timeline_answer(entries: Listing[EntryView], when: Callable[[datetime], str]
     return Answer.drawn(reply, blocks)
 
 
+def calls_answer(entry: EntryView, calls: Sequence[CallView], when: Callable[[datetime], str]) -> Answer:
+    """Answer with one entry, and the calls that an agent made for it."""
+    ended = _state(entry)
+    title = f"{entry.number} {entry.kind.words} {entry.title} ({entry.handle}), {when(entry.created_at)}"
+    blocks: list[Block] = [Line(title + (f": {ended}" if ended else ""), title=True)]
+    rows = tuple(
+        (
+            call.name,
+            call.tool,
+            call.summary or "",
+            _files_of_call(call),
+            _state_of_call(call),
+            when(call.started_at),
+        )
+        for call in calls
+    )
+    if rows:
+        blocks.append(Table(("CALL", "TOOL", "WHAT", "FILES", "", "TIME"), rows, shortened="WHAT"))
+    else:
+        blocks.append(Line("no calls are recorded of it"))
+    return Answer.drawn(calls_reply(entry, calls), blocks)
+
+
+def _files_of_call(call: CallView) -> str:
+    if call.files is None:
+        return ""
+    return f"{call.files} + {call.shared} shared" if call.shared else str(call.files)
+
+
+def _state_of_call(call: CallView) -> str:
+    if call.undone:
+        return "undone"
+    words = [_STATUS.get(DeedStatus(call.status), ""), "left running" if call.background else ""]
+    words += ["by a subagent"] if call.subagent else []
+    return ", ".join(word for word in words if word)
+
+
 def undone_answer(done: Undone) -> Answer:
     """Answer with what an undo or redo did, or would do."""
     entry, back = done.entry, done.direction is Direction.BACK
@@ -57,8 +94,12 @@ def undone_answer(done: Undone) -> Answer:
         verb = f"would {'undo' if back else 'redo'}"
     else:
         verb = "undid" if back else "redid"
-    place = "the real files" if entry.real else "the sandbox"
-    title = f"{verb} {entry.number} in {place}: {entry.kind.words} {entry.title} ({entry.plan_id})"
+    if done.only:
+        title = f"{verb} in the real files only what {', '.join(done.only)} did ({done.handle})"
+    else:
+        assert entry is not None, "an undo of an entry has it"
+        place = "the real files" if entry.real else "the sandbox"
+        title = f"{verb} {entry.number} in {place}: {entry.kind.words} {entry.title} ({entry.plan_id})"
     be = "to be " if done.dry_run else ""
     blocks: list[Block] = [Line(title, title=True)]
     if done.error is None:
@@ -71,7 +112,10 @@ def undone_answer(done: Undone) -> Answer:
         if done.dry_run:  # the messages cover one that is done
             blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
     if done.changes_reverted:
-        blocks += changes_blocks(done.changes_reverted, f"mulligan diff --stat {entry.number}")
+        blocks += changes_blocks(
+            done.changes_reverted,
+            f"mulligan diff --stat {entry.number}" if entry else _whole_preview(done),
+        )
     if done.applied:
         from mulligan.cli.answers.apply_answer import commit_lines  # here: few entries are applies
 
@@ -82,8 +126,12 @@ def undone_answer(done: Undone) -> Answer:
     if not done.dry_run and done.error is None:
         other = "`mulligan redo` brings it back" if back else "`mulligan undo` takes it back"
         blocks.append(Line(other))
-    answer = Answer.drawn(undone_reply(done), blocks, {entry.plan_id: entry.handle})
+    answer = Answer.drawn(undone_reply(done), blocks, {done.plan_id: done.handle})
     return replace(answer, question=_question(done))
+
+
+def _whole_preview(done: Undone) -> str:
+    return " ".join(("mulligan --format json undo --dry-run", *(f"--only {word}" for word in done.only)))
 
 
 def _question(done: Undone) -> str:
@@ -110,6 +158,8 @@ def _files(entry: EntryView) -> str:
 def _state(entry: EntryView) -> str:
     if entry.dropped:
         return "dropped"
+    if entry.kind is DeedKind.UNDO:
+        return "taken back" if entry.undone else "can be redone" if entry.redoable else ""
     if entry.redoable:
         return "undone, can be redone"
     ended = "taken" if entry.taken else _STATUS.get(entry.status, "")

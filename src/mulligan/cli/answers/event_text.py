@@ -47,7 +47,8 @@ def told(event: Event, handle: str = "") -> str:
             return f"{verb} {data['plan_id']}"
         case EventType.SUBPLAN_MERGED:
             conflicts = f", {data['conflicts']} in conflict" if data["conflicts"] else ""
-            return f"merged {data['name']}: {_paths(event)}{conflicts}"
+            done = "picked" if data.get("picked") else "merged"
+            return f"{done} {data['name']}: {_paths(event)}{conflicts}"
         case EventType.CHECKPOINT:
             return f"checkpoint {number_of(event, handle)}, {moment_of(event)}"
         case EventType.PRUNED:

@@ -16,7 +16,7 @@ from mulligan.domain.text.plural import counted
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from mulligan.api.results import Execution, PlanStatus
+    from mulligan.api.results import Execution, PlanStatus, Tried
     from mulligan.errors import MulliganError
 
 
@@ -69,8 +69,19 @@ def _some(paths: Sequence[str]) -> str:
     return ", ".join(paths[:_MOST_NAMED]) + more
 
 
-def executed_answer(status: PlanStatus, execution: Execution) -> Answer:
-    """Answer with the state of a plan after it was executed; its steps were shown while it ran."""
+def executed_answer(
+    status: PlanStatus,
+    execution: Execution,
+    tried: Callable[[str, Execution], Tried | None] = lambda _plan, _execution: None,
+) -> Answer:
+    """Answer with the state of a plan after it was executed; its steps were shown while it ran.
+
+    `tried` returns what the execution made of a try, whose variants are the answer.
+    """
+    if status.execution.child_plans and (found := tried(status.plan_id, execution)) is not None:
+        from mulligan.cli.answers.plans.variant_answer import tried_answer  # here: few plans are tries
+
+        return tried_answer(found, status)
     from mulligan.api.replies import execution_reply  # here: a look at a plan executes nothing
 
     reply = execution_reply(status, execution)

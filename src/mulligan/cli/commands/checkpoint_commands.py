@@ -49,8 +49,8 @@ _IN_DETAIL = {
 }  # fmt: skip
 
 
-@click.group(cls=SuggestingGroup, name="checkpoint")
 @everywhere
+@click.group(cls=SuggestingGroup, name="checkpoint")
 def group() -> None:
     """List, show, compare, take, check, restore and prune checkpoints."""
 

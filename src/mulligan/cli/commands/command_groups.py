@@ -1,11 +1,13 @@
 """Groups of commands that name the nearest one when a command is misspelt, or is one of another group."""
 
-from collections.abc import Iterator
+import importlib
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import click
 
+from mulligan import errors
 from mulligan.domain.text.names import nearest_word
-from mulligan.errors import UsageWrong
 
 # What other programs call what is called otherwise here.
 _ALSO_CALLED = {
@@ -39,7 +41,7 @@ class SuggestingGroup(click.Group):
         if found is None:
             meant = " or ".join(f"`{words}`" for words in self._meant(ctx, args[0]))
             hint = f"did you mean {meant}?" if meant else f"see `{ctx.command_path} --help`"
-            raise UsageWrong(reason=f"there is no command {args[0]!r}", hint=hint)
+            raise errors.UsageWrong(reason=f"there is no command {args[0]!r}", hint=hint)
         return found.name, found, args[1:]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -66,6 +68,25 @@ class SuggestingGroup(click.Group):
         by_name = {words.split()[-1]: words for words in reversed(everywhere)}
         near = nearest_word(word, by_name, at_least=0.7)
         return [by_name[near]] if near else []
+
+
+class DividedGroup(SuggestingGroup):
+    """A group whose commands are declared in several modules, each loaded when one of its commands is asked for."""
+
+    def __init__(self, *words: Any, modules: Mapping[str, str], **more: Any) -> None:
+        """Take the module of each command."""
+        super().__init__(*words, **more)
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click hands it over
+        """Return the names of all commands."""
+        return sorted(self._modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; its module adds it to this group."""
+        if cmd_name in self._modules:
+            importlib.import_module(self._modules[cmd_name])
+        return super().get_command(ctx, cmd_name)
 
 
 def _first_sentence(command: click.Command) -> str:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from mulligan.api.project_settings import Configuration
 
 
-@click.group(cls=SuggestingGroup, name="config")
 @everywhere
+@click.group(cls=SuggestingGroup, name="config")
 def group() -> None:
     """Look at and change settings."""
 

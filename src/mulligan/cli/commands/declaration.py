@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from mulligan import errors
 from mulligan.cli.answers.answer import Answer, Format
 from mulligan.cli.invocation import Invocation, option_pair
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.text.plural import counted
-from mulligan.errors import ProjectMadeMeanwhile, UsageWrong
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -32,6 +32,7 @@ _CODES = {
     130: "interrupted",
 }
 _Function = TypeVar("_Function", bound=Callable[..., Answer])
+_Command = TypeVar("_Command", bound=click.Command)
 
 
 class ExplainedCommand(click.Command):
@@ -55,10 +56,7 @@ class CommandWithPaths(ExplainedCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take the paths away before the words are read."""
-        if "--" in args:
-            place = args.index("--")
-            ctx.meta[_PATHS], args = tuple(args[place + 1 :]), args[:place]
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, after_dashes(ctx, args) if "--" in args else args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the words of the usage line."""
@@ -68,7 +66,7 @@ class CommandWithPaths(ExplainedCommand):
         """Offer files after `--`."""
         from click.shell_completion import CompletionItem
 
-        return [CompletionItem("", "file")] if _PATHS in ctx.meta else super().shell_complete(ctx, incomplete)
+        return [CompletionItem("", "file")] if has_dashes(ctx) else super().shell_complete(ctx, incomplete)
 
 
 class CommandAfterPlan(CommandWithPaths):
@@ -78,6 +76,18 @@ class CommandAfterPlan(CommandWithPaths):
 
 
 _PATHS = "mulligan.paths"
+
+
+def after_dashes(context: click.Context, args: list[str]) -> list[str]:
+    """Keep the words after `--` for `paths_of`, and return those before it."""
+    place = args.index("--")
+    context.meta[_PATHS] = tuple(args[place + 1 :])
+    return args[:place]
+
+
+def has_dashes(context: click.Context) -> bool:
+    """Return whether the line has a `--`."""
+    return _PATHS in context.meta
 
 
 def paths_of(context: click.Context) -> tuple[str, ...]:
@@ -97,15 +107,20 @@ def command(
 
     def declare(function: _Function) -> click.Command:
         epilog = closing_words([example], codes)
-        made = click.command(name, cls=cls, epilog=epilog)(everywhere(pass_invocation(_started(function))))
-        named = _Named()
-        for parameter in made.params:
-            if parameter.type is click.STRING and parameter.name in _NAMED:
-                parameter.type = named
-        group.add_command(made)
+        made = click.command(name, cls=cls, epilog=epilog)(pass_invocation(_started(function)))
+        complete_names(made)
+        group.add_command(everywhere(made))
         return made
 
     return declare
+
+
+def complete_names(made: click.Command) -> None:
+    """Let shells complete the words of a command that name something."""
+    named = _Named()
+    for parameter in made.params:
+        if parameter.type is click.STRING and parameter.name in _NAMED:
+            parameter.type = named
 
 
 def _started(function: _Function) -> _Function:
@@ -115,7 +130,7 @@ def _started(function: _Function) -> _Function:
     def start(invocation: Invocation, *words: Any, **options: Any) -> Answer:
         try:
             return function(invocation, *words, **options)
-        except ProjectMadeMeanwhile:  # nothing is recorded yet
+        except errors.ProjectMadeMeanwhile:  # nothing is recorded yet
             invocation.close()
             return function(invocation, *words, **options)
 
@@ -139,9 +154,10 @@ _NAMED = {
     "bad": "checkpoint", "checkpoint": "checkpoint", "checkpoint_and_paths": "checkpoint or file",
     "choice": "alternative", "correction": "correction", "decision": "decision", "file": "file", "forgotten": "file",
     "good": "checkpoint", "home": "dir", "key": "key", "new": "checkpoint", "old": "checkpoint", "on": "plan",
-    "other": "checkpoint", "path": "dir", "paths": "conflict", "plan": "plan", "plan_or_file": "plan or file",
-    "project": "dir", "resource": "dir", "settings": "setting", "start": "checkpoint", "stored": "file",
-    "tool": "tool", "value": "value", "what": "plan or entry", "words": "program",
+    "other": "checkpoint", "other_variant": "variant", "path": "dir", "paths": "conflict", "plan": "plan",
+    "plan_or_file": "plan or file", "project": "dir", "resource": "dir", "settings": "setting", "start": "checkpoint",
+    "stored": "file", "tool": "tool", "value": "value", "variant": "variant", "what": "plan or entry",
+    "words": "program",
 }  # fmt: skip
 
 
@@ -230,63 +246,8 @@ def diff_view(*, stat: bool, name_only: bool) -> "DiffView":
     from mulligan.cli.answers.diff_answer import DiffView
 
     if stat and name_only:
-        raise UsageWrong(reason="--stat does not go with --name-only", hint="leave one of them out")
+        raise errors.UsageWrong(reason="--stat does not go with --name-only", hint="leave one of them out")
     return DiffView.STAT if stat else DiffView.NAMES if name_only else DiffView.PATCH
-
-
-def everywhere(function: Any) -> Any:
-    """Add the options that may come before or after any command."""
-    for option in (
-        click.option(
-            "--format",
-            type=click.Choice([f.value for f in Format]),
-            callback=_take,
-            expose_value=False,
-            help="How to answer: rich on a terminal, else plain; json or yaml for scripts.",
-        ),
-        click.option(
-            "--project",
-            type=_Named(),
-            metavar="PATH",
-            callback=_take,
-            expose_value=False,
-            help="The project folder; otherwise the nearest one upwards.",
-        ),
-        click.option(
-            "-c",
-            "settings",
-            type=_Named(),
-            metavar="KEY=VALUE",
-            multiple=True,
-            callback=_take_settings,
-            expose_value=False,
-            help="Set a setting for this call only.",
-        ),
-        click.option(
-            "--ids",
-            is_flag=True,
-            callback=_switch,
-            expose_value=False,
-            help="Show the ids of plans and checkpoints, too.",
-        ),
-        click.option(
-            "--no-pager",
-            is_flag=True,
-            callback=_switch,
-            expose_value=False,
-            help="Show long answers without a pager.",
-        ),
-        click.option(
-            "--verbose",
-            "-v",
-            is_flag=True,
-            callback=_switch,
-            expose_value=False,
-            help="Show every checkpoint while a plan runs.",
-        ),
-    ):
-        function = option(function)
-    return function
 
 
 def _take(context: click.Context, option: click.Parameter, value: str | None) -> None:
@@ -301,3 +262,59 @@ def _switch(context: click.Context, option: click.Parameter, value: bool) -> Non
 
 def _take_settings(context: click.Context, _option: click.Parameter, value: Sequence[str]) -> None:
     context.ensure_object(Invocation).settings.update(option_pair(text) for text in value)
+
+
+# The options that may come before or after any command: one object each, which all commands share.
+_EVERYWHERE: Sequence[click.Parameter] = (
+    click.Option(
+        ["--verbose", "-v"],
+        is_flag=True,
+        callback=_switch,
+        expose_value=False,
+        help="Show every checkpoint while a plan runs.",
+    ),
+    click.Option(
+        ["--no-pager"],
+        is_flag=True,
+        callback=_switch,
+        expose_value=False,
+        help="Show long answers without a pager.",
+    ),
+    click.Option(
+        ["--ids"],
+        is_flag=True,
+        callback=_switch,
+        expose_value=False,
+        help="Show the ids of plans and checkpoints, too.",
+    ),
+    click.Option(
+        ["-c", "settings"],
+        type=_Named(),
+        metavar="KEY=VALUE",
+        multiple=True,
+        callback=_take_settings,
+        expose_value=False,
+        help="Set a setting for this call only.",
+    ),
+    click.Option(
+        ["--project"],
+        type=_Named(),
+        metavar="PATH",
+        callback=_take,
+        expose_value=False,
+        help="The project folder; otherwise the nearest one upwards.",
+    ),
+    click.Option(
+        ["--format"],
+        type=click.Choice([f.value for f in Format]),
+        callback=_take,
+        expose_value=False,
+        help="How to answer: rich on a terminal, else plain; json or yaml for scripts.",
+    ),
+)
+
+
+def everywhere(made: _Command) -> _Command:
+    """Add to a command the options that may come before or after any command."""
+    made.params[:0] = _EVERYWHERE
+    return made

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from mulligan.cli.invocation import Invocation
 
 
-@click.group(cls=SuggestingGroup, name="project")
 @everywhere
+@click.group(cls=SuggestingGroup, name="project")
 def group() -> None:
     """Move a project in one file: its plans, checkpoints and sandboxes."""
 

@@ -238,4 +238,6 @@ def _described(status: ServerStatus | None) -> Answer:
         Line(f"requests answered: {status.requests}; trees watched: {status.watched_trees}"),
         Line(f"idle for {status.idle_seconds:.0f} s; it ends after {status.idle_timeout_seconds:.0f} s"),
     ]
+    if status.unwatched:
+        lines.append(Line(f"not watched for commands, which scan it: {status.unwatched}"))
     return Answer(data={"running": True, **asdict(status)}, blocks=lines)

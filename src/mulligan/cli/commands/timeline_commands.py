@@ -1,4 +1,4 @@
-"""The commands on what was done in a folder: `log`, `undo`, `redo`, and `bisect`, which finds what broke it."""
+"""The commands that take back what was done in a folder, `undo` and `redo`, and `bisect`, which finds what broke it."""
 
 from __future__ import annotations
 
@@ -7,48 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mulligan import errors
 from mulligan.cli.commands.declaration import (
     CommandAfterPlan,
     command,
-    newest,
     on_any_branch,
     paths_of,
 )
-from mulligan.errors import UsageWrong
 
 if TYPE_CHECKING:
     from mulligan.cli.answers.answer import Answer
     from mulligan.cli.invocation import Invocation
 
 group = click.Group("mulligan")
-
-_SHORT = 20  # entries
-
-
-@command(group, "log", example="mulligan log")
-@click.argument("plan", required=False, metavar="[PLAN]")
-@newest
-@click.option(
-    "--all", "everything", is_flag=True, help="Show all entries of the timeline, not the newest 20."
-)
-def log(invocation: Invocation, plan: str | None, limit: int | None, everything: bool) -> Answer:
-    """Show what was done in this folder, newest first: its timeline. With PLAN: what happened to that plan.
-
-    The timeline has an entry for each run, step, apply, unapply and restore of paths, over all plans, with a
-    number that `undo`, `diff` and `restore` accept. What was undone is marked.
-    """
-    if plan is not None:
-        from mulligan.cli.commands.plan_commands import log_of_plan
-
-        if everything:
-            raise UsageWrong(
-                reason="--all is for the timeline: a plan is named", hint="leave one of them out"
-            )
-        return log_of_plan(invocation, plan, limit)
-    from mulligan.cli.answers.entry_answer import timeline_answer
-
-    shown = None if everything else limit or _SHORT
-    return timeline_answer(invocation.project().timeline(limit=shown), invocation.when)
 
 
 @command(group, "undo", example="mulligan undo --yes", codes=(0, 1, 2, 3, 4, 130))
@@ -61,6 +32,12 @@ def log(invocation: Invocation, plan: str | None, limit: int | None, everything:
     is_flag=True,
     help="Of what was done in place, change files only: branch and index stay.",
 )
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="SESSION|PROMPT|CALL",
+    help="Take back what that session, prompt (3) or call (3.2) of an agent did; may be given several times.",
+)
 def undo(
     invocation: Invocation,
     what: str | None,
@@ -68,18 +45,30 @@ def undo(
     dry_run: bool,
     onto_branch: bool,
     keep_commits: bool,
+    only: tuple[str, ...],
 ) -> Answer:
     """Take back what was done last in this folder and still counts; again: the thing before it.
 
     Runs, steps, prompts of agents, applies, unapplies and restores of paths count, over all plans. PLAN stays within
     that plan, and NUMBER is one entry of `mulligan log`. Only what the entry changed is taken back: paths that others
     changed since stay, files that both changed are merged by lines, and a conflict changes nothing. What was there is
-    kept, and `mulligan redo` brings it back. An apply to a checkout that is on another branch now is a question of its
-    own, which --yes does not answer.
+    kept, and `mulligan redo` brings it back. With --only, what others did at the same time stays too; where several
+    calls may have changed a file, it is refused. An apply to a checkout that is on another branch now is a question of
+    its own, which --yes does not answer.
     """
     from mulligan.cli.answers.entry_answer import undone_answer
 
     project = invocation.project()
+    if only:
+        if what is not None or onto_branch:
+            raise errors.UsageWrong(reason="--only names what to undo", hint="leave the others out")
+        return invocation.confirmed_here(
+            lambda dry, _: undone_answer(project.undo(only=only, dry_run=dry, keep_commits=keep_commits)),
+            "Undo",
+            dry_run=dry_run,
+            yes=yes,
+            onto_branch=False,
+        )
     # What was shown is what is done, whatever happens meanwhile.
     number = project.entry_to_undo(what, settle=not dry_run and (yes or invocation.can_ask))
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _DECLARED = ("writes", "read_only", "checkpointable", "idempotent", "side_effects", "timeout", "undo")
 
 
-@click.group(cls=SuggestingGroup, name="tool")
 @everywhere
+@click.group(cls=SuggestingGroup, name="tool")
 def group() -> None:
     """List, show and trust tools."""
 

@@ -106,6 +106,7 @@ def _words(kind: str, context: click.Context, typed: str) -> Iterable[Word]:
                     "decision": lambda: known.decisions(typed),
                     "correction": lambda: known.corrections(typed),
                     "conflict": lambda: known.conflicts(str(plan)),
+                    "variant": known.variants,
                 }
                 return list(found[kind]())
 

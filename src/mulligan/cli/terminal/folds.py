@@ -5,7 +5,6 @@ the terminal itself wraps what is too long.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -18,6 +17,8 @@ def columns(text: str) -> int:
     """Return the terminal columns of a text: some characters take two, combining marks none."""
     if text.isascii():
         return len(text)
+    import unicodedata  # here: most text is ASCII
+
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
     )

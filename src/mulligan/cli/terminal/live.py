@@ -354,7 +354,8 @@ def _other_lines(event: Event) -> Iterator[tuple[Span, ...]]:
         ):  # that is what was typed just now
             yield from _lines_of(f"  decision: {data['question']} {data['chosen']}", "magenta")
         case EventType.SUBPLAN_MERGED:
-            yield (Span(f"  merged {data['name']}: {counted(int(str(data['paths'])), 'path')}"),)
+            done = "picked" if data.get("picked") else "merged"
+            yield (Span(f"  {done} {data['name']}: {counted(int(str(data['paths'])), 'path')}"),)
         case EventType.TOOL_UNDONE if data["status"] == "done":
             yield (Span(f"  undone: {data['tool']} in step {data['step']!r}"),)
         case EventType.MESSAGE | EventType.LOG:

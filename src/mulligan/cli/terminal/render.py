@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
+from mulligan import errors
 from mulligan.api.document import document, harmless, harmless_lines, text_with_times
 from mulligan.cli.answers.answer import (
     Answer,
@@ -25,12 +25,8 @@ from mulligan.cli.answers.answer import (
 )
 from mulligan.cli.answers.plain_words import in_words
 from mulligan.cli.command_words import in_commands
-from mulligan.cli.terminal.folds import breaks, folded
 from mulligan.cli.terminal.glyphs import has_signs, plain_signs
-from mulligan.cli.terminal.tables import table_text
-from mulligan.cli.terminal.times import local_time
-from mulligan.domain.text.json_value import Json
-from mulligan.errors import StepFailed
+from mulligan.domain.text.json_value import Json, indented_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,7 +54,7 @@ def render(
     """Write the answer to stdout; for people, errors, messages and what is beside stdout go to stderr."""
     if format.is_document:
         made = document(answer, command, started, took, in_commands)
-        write(sys.stdout, _as_yaml(made) if format is Format.YAML else json.dumps(made, indent=2) + "\n")
+        write(sys.stdout, _as_yaml(made) if format is Format.YAML else indented_json(made) + "\n")
         return
     draw_blocks(answer, format, names, pager if answer.paged else None)
     for message in answer.messages:
@@ -74,6 +70,8 @@ def say(text: str) -> None:
     lines = text.split("\n")
     if sys.stderr.isatty():
         from shutil import get_terminal_size  # here: only a terminal has a size
+
+        from mulligan.cli.terminal.folds import folded
 
         room = max(_NARROW, get_terminal_size().columns)
         lines = [folded_line for line in lines for folded_line in folded(line, room)]
@@ -113,8 +111,10 @@ def _replay(output: Output) -> None:
 
 def _told(error: MulliganError) -> str:
     """The error for people; of a failed step its first line, for all of it was shown when the step failed."""
+    from mulligan.cli.terminal.times import local_time
+
     text = text_with_times(error, local_time)
-    return text.split("\n", 1)[0].removesuffix(":") if error.kind == StepFailed.kind else text
+    return text.split("\n", 1)[0].removesuffix(":") if error.kind == errors.StepFailed.kind else text
 
 
 def _as_yaml(made: Json) -> str:
@@ -145,6 +145,8 @@ def _plain(block: Block, stream: TextIO) -> str | bytes:
         case Line():
             return f"{_line_text(block)}\n"
         case Table():
+            from mulligan.cli.terminal.tables import table_text  # here: not every answer has a table
+
             return "".join(table_text(block, width=None, encoding=_encoding(stream)))
 
 
@@ -172,6 +174,9 @@ def styled_lines(patch: bytes) -> Iterator[tuple[str, str]]:
 def _draw(console: Console, blocks: Sequence[Block], stream: TextIO) -> None:
     from rich.text import Text
 
+    from mulligan.cli.terminal.folds import folded
+    from mulligan.cli.terminal.tables import table_text
+
     for block in blocks:
         match block:
             case Patch():
@@ -196,6 +201,8 @@ def _draw(console: Console, blocks: Sequence[Block], stream: TextIO) -> None:
 def _draw_rows(console: Console, rows: Sequence[Row], stream: TextIO) -> None:
     """Rows in colours; words that find no room go on below, beside the lines that lead on."""
     from rich.text import Text
+
+    from mulligan.cli.terminal.folds import breaks
 
     for row in rows:
         lead = Text.assemble(*((_signs(s.text, stream), s.style) for s in row.lead))

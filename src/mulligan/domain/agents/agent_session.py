@@ -4,6 +4,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.text.ids import CallId, GroupId, PlanId
 from mulligan.domain.text.inert_text import harmless
 from mulligan.domain.text.names import LONGEST_NAME, name_problem
@@ -24,16 +25,31 @@ class AgentSession(Struct, frozen=True, kw_only=True):
     ended_at: datetime | None = None
 
 
+OWN_GROUP = "group:"  # before the trigger of a group, as the kind of a moment that no hook reported
+
+
 class AgentMoment(Struct, frozen=True, kw_only=True):
-    """An event that a hook reported, with the group that holds the files of that moment."""
+    """An event that a hook reported, with the group that holds the files of that moment.
+
+    Groups that mulligan takes of real resources on its own are moments too: `group:post_undo`.
+    """
 
     number: int  # over all agents, from 1
     plan_id: PlanId
-    kind: str  # of the event
+    kind: str  # of the event, or OWN_GROUP and a trigger
     entry: int | None
     call_id: CallId | None
     group_id: GroupId
     created_at: datetime
+
+
+class KnownMoment(Struct, frozen=True, kw_only=True):
+    """A moment with the contents that a real folder or file had then."""
+
+    number: int
+    kind: str
+    plan_id: PlanId
+    snapshot: Snapshot
 
 
 def prompt_title(text: str | None) -> str:

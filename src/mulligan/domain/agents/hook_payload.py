@@ -111,12 +111,18 @@ def _flat_plugin_fields(sent: _Fields) -> _Fields:
         "cwd": sent.get("directory") or info.get("directory"),
         "source": "startup",
         "prompt_id": message.get("id"),
-        "prompt": "\n".join(text for text in texts if isinstance(text, str)),
+        "prompt": _unquoted("\n".join(text for text in texts if isinstance(text, str))),
         "tool_name": given.get("tool"),
         "tool_use_id": given.get("callID"),
         "tool_input": output.get("args") or given.get("args"),
         "tool_response": output.get("metadata"),
     }
+
+
+def _unquoted(text: str) -> str:
+    """Return what the user typed after `opencode run`, which quotes a prompt of several words."""
+    inner = text[1:-1]
+    return inner if text == f'"{inner}"' and '"' not in inner else text
 
 
 def _prompt_text(agent: Agent, fields: _Fields) -> str | None:

@@ -21,6 +21,7 @@ class DeedKind(StrEnum):
     UNAPPLY = "unapply"
     RESTORE = "restore"  # of single paths of the real folder
     SANDBOX_RESTORE = "sandbox_restore"  # of single paths of a plan's sandboxes
+    UNDO = "undo"  # of sessions, prompts and calls of agents, without what others did
 
     @property
     def is_step(self) -> bool:
@@ -128,6 +129,8 @@ def still_counts(entry: TimelineEntry, plan: Standing) -> bool:
     leaves nothing to take back, and so does a prompt.
     """
     if not entry.is_live or (entry.kind in (DeedKind.RUN, DeedKind.PROMPT) and entry.changed is False):
+        return False
+    if entry.kind is DeedKind.UNDO:  # a redo takes that back
         return False
     if entry.kind is DeedKind.RESTORE:
         return True

@@ -26,10 +26,10 @@ def command_plan(
 
     With `keep` it is complete whatever the exit status of the command.
     """
-    _refuse_unfit(words, name)
-    step, variables = _command_step(words, folder, {}, keep=keep)
-    called = name or _program(words[0])
-    whole = _shown(_typed(words))
+    refuse_unfit(words, name)
+    step, variables = command_step(words, folder, {}, keep=keep)
+    called = name or program_of(words[0])
+    whole = shown(typed(words))
     return PlanDefinition(
         name=called,
         description="" if whole == called else whole,
@@ -58,15 +58,15 @@ def with_command(
     definition: PlanDefinition, words: Sequence[str], *, folder: str, keep: bool
 ) -> PlanDefinition:
     """The plan with one more step at its end, which runs these words in this folder of its first resource."""
-    _refuse_unfit(words, None)
-    step, variables = _command_step(words, folder, definition.variables, keep=keep)
+    refuse_unfit(words, None)
+    step, variables = command_step(words, folder, definition.variables, keep=keep)
     taken = {output_of(each.name).environment_name for each in definition.steps}
     names = (f"{step.name} ({number})" if number > 1 else step.name for number in count(1))
     free = next(name for name in names if output_of(name).environment_name not in taken)
     return replace(definition, variables=variables, steps=(*definition.steps, replace(step, name=free)))
 
 
-def _command_step(
+def command_step(
     words: Sequence[str], folder: str, variables: Mapping[str, str], *, keep: bool
 ) -> tuple[Step, dict[str, str]]:
     """Return the step that runs these words, and the variables of its plan.
@@ -90,7 +90,8 @@ def _command_step(
     return Step(name=_title(words), action=use, label=None, timeout=None, retries=0, keep=keep), known
 
 
-def _refuse_unfit(words: Sequence[str], name: str | None) -> None:
+def refuse_unfit(words: Sequence[str], name: str | None) -> None:
+    """Refuse a command without a program, and a name that a plan cannot have."""
     if not words or not words[0]:
         raise UsageWrong(
             reason="the command is empty",
@@ -103,25 +104,27 @@ def _refuse_unfit(words: Sequence[str], name: str | None) -> None:
         )
 
 
-def _program(word: str) -> str:
+def program_of(word: str) -> str:
     """The name of a plan that has no other: that of its program, without the folders before it."""
-    name = _shown(word.rstrip("/").rpartition("/")[2])[:_LONGEST].strip()
+    name = shown(word.rstrip("/").rpartition("/")[2])[:_LONGEST].strip()
     return name if plan_name_problem(name) is None else f"run {name}".strip()
 
 
 def _title(words: Sequence[str]) -> str:
     """The command as a name: what cannot be seen is left out, and so is what is too long to be read."""
-    return _cut(_shown(_typed(words)))
+    return cut_title(shown(typed(words)))
 
 
-def _typed(words: Sequence[str]) -> str:
+def typed(words: Sequence[str]) -> str:
     """Return the command as one would type it, with double quotes around a word that has single ones."""
     return " ".join(f'"{w}"' if "'" in w and not _SPECIAL & {*w} else shlex.quote(w) for w in words)
 
 
-def _cut(text: str) -> str:
+def cut_title(text: str) -> str:
+    """Return the beginning of a text that is too long to be the name of a step."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
+    """Return a text in one line, without what cannot be seen."""
     return re.sub(r"\s+", " ", "".join(c if c.isprintable() else " " for c in text)).strip()

@@ -23,6 +23,7 @@ _SHORT = 200  # characters
 _PATH = 256  # bytes, more or less: of a file that holds a value
 _OUTPUT_NAME = re.compile(r"MULLIGAN_OUTPUT_\w+")
 PLAN_HANDLE = "MULLIGAN_PLAN"  # the variable with the handle of the plan that a process belongs to
+VARIANT = "MULLIGAN_VARIANT"  # the variable with the number of the variant, of a try
 
 
 class ReferenceKind(Enum):

@@ -7,14 +7,15 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mulligan import errors
 from mulligan.domain.checkpoints.checkpoint import PlanState
 from mulligan.domain.plans.decision import Question
 from mulligan.domain.plans.fork import Fork
-from mulligan.domain.plans.step import Step
+from mulligan.domain.plans.step import Pick, Step
 from mulligan.domain.resources.resource import Resource
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId
 from mulligan.domain.text.json_value import Json, JsonObject
-from mulligan.errors import Advice, NextStep, TransitionIllegal
+from mulligan.errors import Advice, NextStep
 
 
 class Phase(StrEnum):
@@ -66,6 +67,7 @@ class PlanDefinition(Struct, frozen=True, kw_only=True):
     command: bool = False  # a command without a plan file: there is nothing but its steps to continue
     agent: str = ""  # of a coding agent's session: the name of the agent, whose hooks report its steps
     session: bool = False  # its steps are a program's own: in no file, and only that program has them
+    variant: int = 0  # of a variant of a try: its number among them, from 1
     fork: Fork | None = None  # where it starts from; None: from the real resources, or from its parent's
 
     def resource(self, name: str | None) -> Resource:
@@ -199,7 +201,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     def moved_to(self, phase: Phase, state: State, at: datetime) -> "Plan":
         """The plan in that phase and state, where the table of legal transitions has it."""
         if (phase, state) not in LEGAL[(self.phase, self.state)]:
-            raise TransitionIllegal(
+            raise errors.TransitionIllegal(
                 plan_id=self.plan_id, source=f"{self.phase}/{self.state}", target=f"{phase}/{state}"
             )
         conflicts = self.conflicts if state is State.CONSTRAINED else ()
@@ -215,6 +217,13 @@ class Plan(Struct, frozen=True, kw_only=True):
         if self.definition.session:
             return Advice("start its program again, with ", NextStep("session", resume=self.plan_id))
         return Advice("run on with ", NextStep("resume", plan=self.plan_id))
+
+    @property
+    def way_to_answer(self) -> NextStep:
+        """Return the operation that answers the question that the plan waits with."""
+        if any(isinstance(step.action, Pick) for step in self.definition.steps):
+            return NextStep("pick_variant", variant=...)
+        return NextStep("answer", plan=self.handle, choice=...)
 
     @property
     def question(self) -> Question | None:

@@ -12,7 +12,7 @@ from mulligan.domain.plans.decision import Choice, Question
 from mulligan.domain.text.json_value import Json
 from mulligan.domain.text.names import LONGEST_NAME
 
-_UNNAMED = re.compile(r"step-[0-9]+")  # what plan files call steps without a name
+_UNNAMED = r"step-[0-9]+"  # what plan files call steps without a name
 _LONGEST_ABOUT = 50  # characters
 
 
@@ -40,6 +40,7 @@ class MergeStrategy(StrEnum):
     SEQUENTIAL_APPLY = "sequential_apply"
     FAIL_ON_CONFLICT = "fail_on_conflict"
     LAST_WINS = "last_wins"
+    PICK = "pick"  # of the variants of a try: nothing is merged until one is picked
 
 
 class ToolUse(Struct, frozen=True, kw_only=True):
@@ -59,6 +60,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     description: str = ""
     variables: Mapping[str, str] = {}  # its own, beside those of its parent
     outputs: Mapping[str, Json] = {}  # of steps elsewhere, that its steps may name beside its parent's
+    variant: int = 0  # of a variant of a try: its number, from 1
 
 
 class Subplans(Struct, frozen=True, kw_only=True):
@@ -76,7 +78,14 @@ class Milestone(Struct, frozen=True):
     """A step that does nothing but take its labelled checkpoint."""
 
 
-Action: TypeAlias = ToolUse | Choice | Question | Subplans | Milestone
+class Pick(Struct, frozen=True, kw_only=True):
+    """A step that takes over the result of the variant that an earlier step chose."""
+
+    variants: str  # name of the step that ran them
+    chosen_in: str  # name of the step whose answer is the name of one
+
+
+Action: TypeAlias = ToolUse | Choice | Question | Subplans | Milestone | Pick
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -92,11 +101,12 @@ class Step(Struct, frozen=True, kw_only=True):
         None  # sequence number at which a user added it to a finished plan; None: the plan's own
     )
     keep: bool = False  # whatever the exit status of its command, the plan keeps what it did and continues
+    check: bool = False  # its writes are dropped, and the plan continues whatever its result
 
 
 def about(step: Step) -> str | None:
     """Describe a step that has no name of its own, in one short line: its command, question or path."""
-    if not _UNNAMED.fullmatch(step.name):
+    if not re.fullmatch(_UNNAMED, step.name):
         return None
     match step.action:
         case ToolUse(tool=tool, args=args):
@@ -107,6 +117,8 @@ def about(step: Step) -> str | None:
             text = f"child plans {', '.join(plan.name for plan in plans)}"
         case Milestone():
             text = f"checkpoint {step.label}" if step.label else ""
+        case Pick():
+            text = "pick a variant"
     return _short(text) or None
 
 

@@ -150,6 +150,7 @@ def child_definition(
         ),
         variables={**parent.variables, **child.variables},
         steps=child.steps,
+        variant=child.variant,
         fork=None,
     )
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from mulligan.domain.agents.agent_session import AgentMoment, AgentSession
+from mulligan.domain.agents.agent_session import AgentMoment, AgentSession, KnownMoment
 from mulligan.domain.checkpoints.retention import AgedGroup
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.rows.columns import TIME, Format, Layout, time_text
 from mulligan.rows.row_repository import RowRepository
 
@@ -32,7 +33,25 @@ _MOMENT = Layout(AgentMoment, created_at=TIME)
 _GET = "SELECT * FROM agent_sessions WHERE agent = ? AND session = ?"
 _FORGET = "DELETE FROM agent_sessions WHERE agent = ? AND session = ?"
 _LAST = "SELECT COALESCE(MAX(number), 0) AS count FROM agent_moments"
-_NEWEST = "SELECT * FROM agent_moments WHERE plan_id = ? ORDER BY number DESC LIMIT 1"
+_NEWEST = (
+    "SELECT * FROM agent_moments WHERE plan_id = ? AND kind NOT LIKE 'group:%' ORDER BY number DESC LIMIT 1"
+)
+_OF_AGENTS = "SELECT EXISTS (SELECT 1 FROM agent_sessions) AS count"
+_KNOWN = """
+SELECT m.number, m.kind, m.plan_id, c.snapshot FROM agent_moments AS m
+JOIN checkpoints AS c ON c.group_id = m.group_id
+WHERE m.number >= ? AND c.filesystem_path = ? ORDER BY m.number
+"""
+_SINCE = "SELECT * FROM agent_moments WHERE number >= ? ORDER BY number"
+_OF_CALLS = """
+SELECT call_id, kind, MIN(number) AS first, MAX(number) AS last FROM agent_moments
+WHERE plan_id = ? AND call_id IS NOT NULL GROUP BY call_id, kind
+"""
+_PLANS = "SELECT DISTINCT plan_id FROM agent_sessions"
+_ENDS = """
+SELECT number FROM agent_moments
+WHERE plan_id = ? AND kind IN ('prompt', 'stop', 'interrupt', 'session_start', 'session_end') ORDER BY number
+"""
 _RETURNS = """
 SELECT COUNT(*) AS count FROM checkpoint_groups AS g
 WHERE g.checkpoint_type IN ('pre_rollback', 'pre_restore') AND g.created_at > ?
@@ -74,6 +93,41 @@ class AgentRepository(RowRepository):
         """Return the newest event of a session; None where it has none."""
         row = self._db.row(_NEWEST, (plan_id,))
         return _MOMENT.value(row) if row else None
+
+    def any(self) -> bool:
+        """Return whether an agent ever worked here."""
+        return self._count(_OF_AGENTS) > 0
+
+    def plans(self) -> Sequence[PlanId]:
+        """Return the plans of all sessions."""
+        return [row["plan_id"] for row in self._db.rows(_PLANS)]
+
+    def known(self, path: str, number: int) -> Sequence[KnownMoment]:
+        """Return the moments from that number on at which the contents of a real folder or file are known."""
+        return [
+            KnownMoment(
+                number=row["number"],
+                kind=row["kind"],
+                plan_id=row["plan_id"],
+                snapshot=Snapshot.from_text(row["snapshot"]),
+            )
+            for row in self._db.rows(_KNOWN, (number, self._places.kept(path)))
+        ]
+
+    def since(self, number: int) -> Sequence[AgentMoment]:
+        """Return the moments from that number on, in order."""
+        return [_MOMENT.value(row) for row in self._db.rows(_SINCE, (number,))]
+
+    def reports(self, plan_id: PlanId) -> Sequence[tuple[str, str, int, int]]:
+        """Return the calls of a session by kind of report, with the first and the last moment of such a report."""
+        return [
+            (row["call_id"], row["kind"], row["first"], row["last"])
+            for row in self._db.rows(_OF_CALLS, (plan_id,))
+        ]
+
+    def ends(self, plan_id: PlanId) -> Sequence[int]:
+        """Return the moments of a session at which calls without an end are known to be over."""
+        return [row["number"] for row in self._db.rows(_ENDS, (plan_id,))]
 
     def groups(self, plan_id: PlanId) -> Sequence[AgedGroup]:
         """Return the groups of a session, oldest first, as retention looks at them."""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from mulligan import errors
 from mulligan.domain.checkpoints.checkpoint import (
     Checkpoint,
     CheckpointGroup,
@@ -18,7 +19,7 @@ from mulligan.domain.plans.handle import GroupReference, group_reference
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.text.names import nearest_word
-from mulligan.errors import Advice, Ambiguous, CheckpointNotFound, NextStep
+from mulligan.errors import Advice, NextStep
 from mulligan.rows.columns import ALL, FLAG, OBJECT, SNAPSHOT, TIME, Layout, is_text, word
 from mulligan.rows.row_repository import RowRepository
 from mulligan.rows.state_document import state_from_text, state_to_text
@@ -141,7 +142,7 @@ class CheckpointRepository(RowRepository):
         """Return the group of that id, or raise CheckpointNotFound."""
         row = self._db.row(_GET, (group_id,))
         if row is None:
-            raise CheckpointNotFound(wanted=group_id)
+            raise errors.CheckpointNotFound(wanted=group_id)
         return self._group(row, self._db.rows(_CHECKPOINTS_OF, (group_id,)))
 
     def holding(self, checkpoint_id: CheckpointId) -> CheckpointGroup | None:
@@ -156,7 +157,7 @@ class CheckpointRepository(RowRepository):
         Else CheckpointNotFound, or Ambiguous with the candidates.
         """
         if not is_text(word):
-            raise CheckpointNotFound(wanted=word)
+            raise errors.CheckpointNotFound(wanted=word)
         named = self._named(word, plan_id)
         if not named and (reference := group_reference(word)) is not None:
             return FoundCheckpoint(group=self._numbered(word, reference, plan_id), checkpoint=None)
@@ -165,7 +166,7 @@ class CheckpointRepository(RowRepository):
         if not groups:
             raise self._not_found(word, plan_id)
         if len(groups) > 1:
-            raise Ambiguous(
+            raise errors.Ambiguous(
                 wanted=word,
                 count="several checkpoint groups",
                 candidates=", ".join(sorted({id for _, id in matches})),
@@ -306,7 +307,7 @@ class CheckpointRepository(RowRepository):
         if found is None:
             all_of_it = NextStep("checkpoints.list", plan=plan_id, superseded=True)
             hint = Advice(all_of_it, " shows the checkpoints of the plan; a pruned one is gone")
-            raise CheckpointNotFound(wanted=word, hint=hint)
+            raise errors.CheckpointNotFound(wanted=word, hint=hint)
         return found
 
     def _counted_back(self, plan_id: PlanId, count: int) -> CheckpointGroup | None:
@@ -334,25 +335,27 @@ class CheckpointRepository(RowRepository):
         rows = self._db.rows(_BY_PREFIX, (prefix + "%", prefix + "%"))
         return [(GroupId(row["group_id"]), row["id"]) for row in rows]
 
-    def _not_found(self, word: str, plan_id: PlanId | None) -> CheckpointNotFound:
+    def _not_found(self, word: str, plan_id: PlanId | None) -> errors.CheckpointNotFound:
         """Return the hint for an unknown label: the id of a group that was left behind, or the nearest label."""
         if plan_id is not None and not self.count(plan_id, superseded=True):
-            return CheckpointNotFound(wanted=word, hint=self._why_none(plan_id))
+            return errors.CheckpointNotFound(wanted=word, hint=self._why_none(plan_id))
         rows = self._db.rows(_LEFT_BEHIND, (word, plan_id, plan_id))
         if not rows:
             from mulligan.rows.tables.id_hints import hint_of_other_kind
 
             labels = (row["label"] for row in self._db.rows(_LABELS, (plan_id, plan_id)))
             near = nearest_word(word, (known for known in (*_WORDS, *labels) if known != word))
-            hint = CheckpointNotFound.usual_advice()
+            hint = errors.CheckpointNotFound.usual_advice()
             if plan_id:
                 all_of_it = NextStep("checkpoints.list", plan=plan_id, superseded=True)
                 hint = Advice(all_of_it, " shows all of the plan")
             if near:
-                return CheckpointNotFound(wanted=word, hint=Advice(f"did you mean {near!r}? ", hint))
-            return CheckpointNotFound(wanted=word, **({"hint": hint} | hint_of_other_kind(self._db, word)))
+                return errors.CheckpointNotFound(wanted=word, hint=Advice(f"did you mean {near!r}? ", hint))
+            return errors.CheckpointNotFound(
+                wanted=word, **({"hint": hint} | hint_of_other_kind(self._db, word))
+            )
         ids = ", ".join(row["group_id"] for row in rows)
-        return CheckpointNotFound(
+        return errors.CheckpointNotFound(
             wanted=word, hint=f"that label was left behind by a rollback: name it by its number, {ids}"
         )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from mulligan import errors
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.history.timeline_entry import DeedKind, DeedStatus, TimelineEntry
 from mulligan.domain.text.ids import PlanId
-from mulligan.errors import EntryNotFound
 from mulligan.rows.columns import ALL, FLAG, OBJECT, TIME, Format, Layout, word
 from mulligan.rows.row_repository import RowRepository
 
@@ -95,7 +95,7 @@ _TO_REDO = "SELECT * FROM entries WHERE redo IS NOT NULL ORDER BY redo DESC"
 _OF_KIND = "SELECT * FROM entries WHERE plan_id = ? AND kind = ? ORDER BY number DESC LIMIT 1"
 _EXACTLY = """
 UPDATE entries SET undone = COALESCE(undone_seq < ?, 0)
-WHERE plan_id = ? AND kind NOT IN ('apply', 'unapply') AND seq > 0
+WHERE plan_id = ? AND kind NOT IN ('apply', 'unapply', 'undo') AND seq > 0
 """
 _PAGE = 50
 
@@ -115,6 +115,28 @@ class EntryRepository(RowRepository):
         self._insert("entries", columns)
         self._update("counters", {"used": number}, name="entries")
         return number
+
+    def add_undo(self, entry: TimelineEntry) -> int:
+        """Record an undo as an entry, under the next number: it can be redone, as what was undone before it."""
+        columns = _ENTRY.columns(entry)
+        columns["number"] = number = self.last() + 1
+        columns["redo"] = self._count(_LAST_REDO) + 1
+        self._insert("entries", columns)
+        self._update("counters", {"used": number}, name="entries")
+        return number
+
+    def bring_back(self, entry: TimelineEntry) -> None:
+        """Record that an undo that is an entry was taken back."""
+        gone = dict.fromkeys(("redo", "undone_from", "undone_to"))
+        self._update("entries", {**gone, "undone": 1}, number=entry.number)
+
+    def count_no_longer(self, number: int, seq: int) -> None:
+        """Record that an entry was undone by another one, after that sequence number of its plan."""
+        self._update("entries", {"undone": 1, "undone_seq": seq}, number=number)
+
+    def count_again(self, number: int) -> None:
+        """Record that the undo that is another entry was taken back."""
+        self._update("entries", {"undone": 0, "undone_seq": None}, number=number)
 
     def end(self, plan_id: PlanId, step_index: int, status: DeedStatus) -> None:
         """Record how the running step ended."""
@@ -173,7 +195,7 @@ class EntryRepository(RowRepository):
         """Return the entry of that number, or raise EntryNotFound."""
         row = self._db.row(_GET, (number,))
         if row is None:
-            raise EntryNotFound(number=number)
+            raise errors.EntryNotFound(number=number)
         return _ENTRY.value(row)
 
     def newest(self, limit: int | None) -> Sequence[TimelineEntry]:

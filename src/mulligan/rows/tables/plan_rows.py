@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, convert
 
+from mulligan import errors
 from mulligan.domain.plans.handle import free_handle, handles_for, numbered_handles
 from mulligan.domain.plans.plan import Conflict, Phase, Plan, PlanDefinition, PlanFailure, State
 from mulligan.domain.text.ids import PlanId, as_id_prefix
+from mulligan.domain.text.json_value import read_json
 from mulligan.domain.text.names import nearest_word
-from mulligan.errors import Advice, Ambiguous, NoPlansYet, PlanNotFound
+from mulligan.errors import Advice
 from mulligan.rows.columns import ALL, TEXTS, TIME, Format, Layout, is_text, json_text, time_text, word
 from mulligan.rows.definition_document import definition_from_text, definition_to_text
 from mulligan.rows.row_repository import RowRepository
@@ -27,7 +28,7 @@ def _failure_text(failure: PlanFailure | None) -> str | None:
 
 
 def _failure(text: str | None) -> PlanFailure | None:
-    return convert(json.loads(text), PlanFailure) if text is not None else None
+    return convert(read_json(text), PlanFailure) if text is not None else None
 
 
 def _conflicts_text(conflicts: Sequence[Conflict]) -> str:
@@ -35,7 +36,7 @@ def _conflicts_text(conflicts: Sequence[Conflict]) -> str:
 
 
 def _conflicts(text: str) -> tuple[Conflict, ...]:
-    return tuple(Conflict(**each) for each in json.loads(text))
+    return tuple(Conflict(**each) for each in read_json(text))
 
 
 _PLAN = Layout(
@@ -177,7 +178,7 @@ class PlanRepository(RowRepository):
         """Return the plan of that id, or raise PlanNotFound."""
         row = self._db.row(_GET, (plan_id,))
         if row is None:
-            raise PlanNotFound(wanted=plan_id)
+            raise errors.PlanNotFound(wanted=plan_id)
         return self._plan(row)
 
     def save(self, plan: Plan) -> None:
@@ -211,7 +212,7 @@ class PlanRepository(RowRepository):
         Else PlanNotFound, or Ambiguous with the candidates.
         """
         if not is_text(word):
-            raise PlanNotFound(wanted=word)
+            raise errors.PlanNotFound(wanted=word)
         if word == "latest":
             rows = self._db.rows(_LATEST)
         else:
@@ -220,13 +221,13 @@ class PlanRepository(RowRepository):
         if not rows and prefix is not None:
             rows = self._db.rows(_BY_PREFIX, (prefix + "%",))
         if not rows and word == "latest":
-            raise NoPlansYet(wanted=word)
+            raise errors.NoPlansYet(wanted=word)
         if not rows:
-            raise PlanNotFound(wanted=word, **self._meant(word))
+            raise errors.PlanNotFound(wanted=word, **self._meant(word))
         if len(rows) > 1:
             found = [self._plan(row) for row in rows]
             told = "; ".join(f"{plan.handle} is {plan.phase}/{plan.state}" for plan in found)
-            raise Ambiguous(
+            raise errors.Ambiguous(
                 wanted=word,
                 count="several plans",
                 candidates=", ".join(plan.plan_id for plan in found),
@@ -269,7 +270,7 @@ class PlanRepository(RowRepository):
 
         near = nearest_word(word, [row["handle"] for row in self._db.rows(_HANDLES)])
         if near:
-            return {"hint": Advice(f"did you mean `{near}`? ", PlanNotFound.usual_advice())}
+            return {"hint": Advice(f"did you mean `{near}`? ", errors.PlanNotFound.usual_advice())}
         return hint_of_other_kind(self._db, word)
 
     def list(self, state: State | None, *, limit: int | None = None) -> Sequence[Plan]:
@@ -327,7 +328,7 @@ class PlanRepository(RowRepository):
     def _one(self, statement: str, plan_id: PlanId) -> Row:
         row = self._db.row(statement, (plan_id,))
         if row is None:
-            raise PlanNotFound(wanted=plan_id)
+            raise errors.PlanNotFound(wanted=plan_id)
         return row
 
     def _plan(self, row: Row) -> Plan:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from mulligan import errors
 from mulligan.domain.plans.decision import Choice, Decision, DecisionType
 from mulligan.domain.plans.handle import member_number
 from mulligan.domain.plans.step import StepRecord, StepStatus
-from mulligan.errors import Advice, Ambiguous, DecisionNotFound, NextStep
+from mulligan.errors import Advice, NextStep
 from mulligan.rows.columns import (
     AS_GIVEN,
     FLAG,
@@ -206,10 +207,10 @@ class DecisionRepository(RowRepository):
         Else DecisionNotFound, or Ambiguous with the candidates.
         """
         if not is_text(word):
-            raise DecisionNotFound(wanted=word)
+            raise errors.DecisionNotFound(wanted=word)
         if rows := self._named(word):
             if len(rows) > 1:
-                raise Ambiguous(
+                raise errors.Ambiguous(
                     wanted=word,
                     count="several decisions of that step",
                     candidates=", ".join(row["decision_id"] for row in rows),
@@ -219,18 +220,18 @@ class DecisionRepository(RowRepository):
                 )
             return _DECISION.value(rows[0])
         try:
-            return _DECISION.value(self._by_prefix("decisions", "decision_id", word, DecisionNotFound))
-        except DecisionNotFound as exc:
+            return _DECISION.value(self._by_prefix("decisions", "decision_id", word, errors.DecisionNotFound))
+        except errors.DecisionNotFound as exc:
             raise self._with_nearest(word, exc) from None
 
-    def _with_nearest(self, word: str, exc: DecisionNotFound) -> DecisionNotFound:
+    def _with_nearest(self, word: str, exc: errors.DecisionNotFound) -> errors.DecisionNotFound:
         """Return the error with the step that was probably meant."""
         from mulligan.domain.text.names import nearest_word
 
         near = nearest_word(word, (row["step_name"] for row in self._db.rows(_STEPS_DECIDED)))
         if near is None:
             return exc
-        return DecisionNotFound(wanted=word, hint=Advice(f"did you mean {near!r}? ", exc.next_step))
+        return errors.DecisionNotFound(wanted=word, hint=Advice(f"did you mean {near!r}? ", exc.next_step))
 
     def _named(self, word: str) -> Sequence[Row]:
         """Return the decisions that a handle or the name of a step means."""

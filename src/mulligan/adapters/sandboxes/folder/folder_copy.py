@@ -113,8 +113,8 @@ class DirectorySandboxes(Private):
         tree = replace(self._tree(sandbox), path=source, cache_key=f"excluded {source}")
         return copy_excluded(self._store, tree, Path(sandbox.path), self._home)
 
-    def park(self, sandbox: Sandbox) -> None:
-        self._place.parked.park(sandbox, self._tree(sandbox))
+    def park(self, sandbox: Sandbox, *, room: int = 0) -> None:
+        self._place.parked.park(sandbox, self._tree(sandbox), room)
 
     def remove(self, sandbox: Sandbox) -> None:
         remove_tree(Path(sandbox.path), self._home)

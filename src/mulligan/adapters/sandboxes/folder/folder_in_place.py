@@ -92,7 +92,7 @@ class InPlaceFolders(DirectorySandboxes):
         files = (Snapshot(each.roots[:1]) for each in (before, written))
         return tuple(f"{real.path}/{path}" for path in self._store.changed_where(tree, *files))
 
-    def park(self, sandbox: Sandbox) -> None:
+    def park(self, sandbox: Sandbox, *, room: int = 0) -> None:
         self.remove(sandbox)
 
     def remove(self, sandbox: Sandbox) -> None:

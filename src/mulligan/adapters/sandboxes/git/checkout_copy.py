@@ -315,9 +315,9 @@ class GitSandboxes(DirectorySandboxes):
     def trees(self, sandbox: Sandbox) -> tuple[WorkingTree, ...]:
         return (self._tree(sandbox), _git_directory(sandbox), real_tree_of(sandbox, _GIT))
 
-    def park(self, sandbox: Sandbox) -> None:
+    def park(self, sandbox: Sandbox, *, room: int = 0) -> None:
         self._context.repositories.release(sandbox)
-        super().park(sandbox)
+        super().park(sandbox, room=room)
         self._store.forget_tree(_git_directory(sandbox))
 
     def remove(self, sandbox: Sandbox) -> None:

@@ -168,7 +168,7 @@ class SqliteSandboxes(Private):
         """None: what is remembered of a database lies beside its sandbox."""
         return ()
 
-    def park(self, sandbox: Sandbox) -> None:
+    def park(self, sandbox: Sandbox, *, room: int = 0) -> None:
         self.remove(sandbox)  # a database is copied whole by SQLite: a copy saves nothing
 
     def remove(self, sandbox: Sandbox) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from mulligan.adapters.snapshots.cache.marks import SUFFIX, Mark, read_mark, write_mark
 from mulligan.adapters.snapshots.cache.tree_archive import Archive, pack
 from mulligan.adapters.snapshots.format.chunks import CHUNKED_ABOVE, chunk_ids
 from mulligan.adapters.snapshots.format.pack_format import hash_of
@@ -24,7 +25,7 @@ from mulligan.errors import SnapshotDamaged
 from mulligan.osfiles.folders import make_private_folder
 from mulligan.osfiles.tempdirs import Rooms
 
-_MAGIC = b"mulligan stat cache 5\n"
+_MAGIC = b"mulligan stat cache 6\n"
 # Fewer files than this are read again by the next process faster than all is written down.
 _WORTH_SAVING_FILES = 64
 _WORTH_SAVING_BYTES = 4 << 20
@@ -58,6 +59,8 @@ class StatCache:
         self._trees: dict[str, Remembered] = {}
         # Files and bytes read since the tree was last written down.
         self._unsaved: dict[str, tuple[int, int]] = {}
+        self._written: dict[str, bytes] = {}  # the hash of the file that is known, or was written
+        self._marks: dict[str, Mark] = {}  # of trees in memory, seen from those files
 
     def recall(self, key: str, objects: Objects) -> Recalled:
         """The tree as it was last read, as far as its objects are in the store."""
@@ -84,6 +87,24 @@ class StatCache:
         self._unsaved[key] = (files, size)
         if files >= top.files // _SAVING_COSTS:  # a few changes to a large tree wait until there are more
             self.flush(key)
+
+    def take_mark(self, key: str) -> Mark | None:
+        """Return the moment that a tree in memory stands for, until it is noted again; None where that is unclear.
+
+        A mark without a token says that the tree is as it is on disk.
+        """
+        return self._marks.pop(key, None)
+
+    def file_of(self, key: str) -> bytes:
+        """Return the hash of the file that the tree in memory was read from, or written to last; empty for none."""
+        return self._written.get(key, b"")
+
+    def note_mark(self, key: str, mark: Mark) -> None:
+        """Take note of the moment that the tree in memory stands for, for the next process too."""
+        self._marks[key] = mark
+        if mark.is_worth_keeping and (written := self._written.get(key)):
+            with suppress(OSError):  # the next process scans
+                write_mark(self._mark_path(key), written, mark, self._rooms)
 
     def note_joined(self, pack: str, sources: Iterable[str]) -> None:
         """Note that a pack holds all that was in others, which are gone: nothing known of trees is in doubt."""
@@ -123,6 +144,7 @@ class StatCache:
     def let_go(self, key: str) -> None:
         """Drop what is in memory, which may name what was never stored; the file on disk is older and true."""
         self._trees.pop(key, None)
+        self._marks.pop(key, None)
 
     def flush(self, key: str) -> None:
         """Write down what the next process would have to read again, where that is worth it."""
@@ -134,7 +156,7 @@ class StatCache:
 
     def copy(self, key: str, other: str) -> None:
         """Keep the file of a tree under another key too, if there is one."""
-        self._trees.pop(other, None)
+        self._drop(other)
         self._path(other).unlink(missing_ok=True)
         # It may not be worth a file, or the filesystem may have no hard links.
         with suppress(OSError), act("cache.name"):
@@ -143,8 +165,7 @@ class StatCache:
     def move(self, key: str, other: str) -> bool:
         """Keep the file of a tree under another key instead; return False where there is none."""
         for each in (key, other):
-            self._trees.pop(each, None)
-            self._unsaved.pop(each, None)
+            self._drop(each)
         try:
             with act("cache.name"):
                 self._path(key).replace(self._path(other))
@@ -154,20 +175,27 @@ class StatCache:
         return True
 
     def forget(self, key: str) -> None:
-        self._trees.pop(key, None)
-        self._unsaved.pop(key, None)
+        self._drop(key)
         self._path(key).unlink(missing_ok=True)
+        self._mark_path(key).unlink(missing_ok=True)
 
     def orphans(self, keys: Iterable[str]) -> list[Path]:
         """The files of all other trees than these."""
-        wanted = {self._path(key) for key in keys}
+        wanted = {path for key in keys for path in (self._path(key), self._mark_path(key))}
         try:
             return sorted(path for path in self._folder.iterdir() if path not in wanted)
         except FileNotFoundError:
             return []
 
+    def _drop(self, key: str) -> None:
+        for kept in (self._trees, self._unsaved, self._written, self._marks):
+            kept.pop(key, None)
+
     def _path(self, key: str) -> Path:
         return self._folder / hash_of(os.fsencode(key)).hex()
+
+    def _mark_path(self, key: str) -> Path:
+        return self._path(key).with_suffix(SUFFIX)
 
     def _save(self, key: str, known: Remembered) -> None:
         make_private_folder(self._folder)
@@ -175,9 +203,11 @@ class StatCache:
         with self._rooms.room() as room:
             path = room / "cache"
             path.touch(mode=0o600)
-            path.write_bytes(self._head + hash_of(body) + body)
+            own = hash_of(body)
+            path.write_bytes(self._head + own + body)
             with act("cache.name"):
                 path.replace(self._path(key))
+        self._written[key] = own
 
     def _load(self, key: str) -> Remembered | None:
         try:
@@ -187,9 +217,12 @@ class StatCache:
             return None
         start = len(self._head) + 32
         body = data[start:]
-        if bytes(data[:start]) != self._head + hash_of(body):
+        own = hash_of(body)
+        if bytes(data[:start]) != self._head + own:
             return None
         archive = Archive(body)
+        self._written[key] = own
+        self._marks[key] = read_mark(self._mark_path(key), own)
         return Remembered(archive.top(), archive.packs)
 
 

@@ -28,6 +28,7 @@ _PLAIN = 1  # names and signatures show whether all that is known of it still ho
 _COMPLETE = 2
 _SKIPPED = 4  # something in it is excluded, by a name or pattern that is excluded in every tree of this key
 _APART = 8  # something in it is excluded as a path of another resource
+_LACKING = 16  # something here or below cannot be held
 _UNKNOWN = bytes(32)
 
 
@@ -82,7 +83,7 @@ class Archive:
     def changed_since(self, folder: Folder) -> bytes:
         """Return a byte for each row: 1 where more is known of a folder by now than the row says.
 
-        `folder` was known as a row of this archive, and is not sealed any more.
+        `folder` was known as a row of this archive, and is no longer sealed.
         """
         stale = bytearray(len(self.rows) // _ROW.size)
         pending = [folder]
@@ -147,8 +148,12 @@ class Archive:
             folder.id, folder.address = identity, address
         if not flags & _PLAIN:
             _, folder.racy, folder.groups, folder.unheld = self._rest(fields)
-            # Nothing below: a folder above such a one is never taken whole.
-            folder.missing = len(folder.unheld)
+        if flags & _LACKING:
+            folder.missing = sum(self._lacking(each) for each in range(row, end))
+
+    def _lacking(self, row: int) -> int:
+        fields = self._row(row)
+        return 0 if fields[4] & _PLAIN or not fields[4] & _LACKING else len(self._rest(fields)[3])
 
     def _folder(self, row: int, parent: Folder | None) -> Folder:
         _, name, _, _, _, _, at, *_ = self._row(row)
@@ -214,4 +219,5 @@ def _flags(folder: Folder) -> int:
         | (_COMPLETE if folder.complete else 0)
         | (_SKIPPED if folder.skipped else 0)
         | (_APART if folder.apart else 0)
+        | (_LACKING if folder.missing else 0)
     )

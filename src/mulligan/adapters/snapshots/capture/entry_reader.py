@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from mulligan.adapters.snapshots.capture.file_contents import read_attributes, store_file
 from mulligan.adapters.snapshots.format.signatures import is_racy, signature
 from mulligan.adapters.snapshots.format.tree_format import Entry, EntryKind, decode, encode
-from mulligan.adapters.snapshots.packs.objects import Sink
+from mulligan.adapters.snapshots.packs.sinks import Sink
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import NOT_READABLE, Gone, Moves
 from mulligan.osfiles.directory_handles import Folders, path_of

@@ -8,12 +8,16 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from typing import NamedTuple, TypeAlias
 
-from mulligan.adapters.snapshots.capture.sqlite_locks import not_written_by_sqlite
+from mulligan.adapters.snapshots.capture.sqlite_locks import (
+    in_a_transaction,
+    not_written_by_sqlite,
+    time_of_stamps,
+)
 from mulligan.adapters.snapshots.format.chunks import CHUNK, CHUNKED_ABOVE, pieces
 from mulligan.adapters.snapshots.format.pack_format import Kind
 from mulligan.adapters.snapshots.format.signatures import signature
 from mulligan.adapters.snapshots.format.tree_format import Attributes, Entry, EntryKind
-from mulligan.adapters.snapshots.packs.objects import Sink
+from mulligan.adapters.snapshots.packs.sinks import Sink
 from mulligan.adapters.snapshots.scan.scan import Gone
 from mulligan.osfiles.directory_handles import Place, path_of
 
@@ -54,22 +58,27 @@ def store_file(
 
     A file that changes meanwhile is read again, several times; one that `is_restless` is known for it, and read
     again once. One that never holds still is read as it is: if it is a database of SQLite and may be locked, while no
-    other program writes to it.
+    other program writes to it. So is a database that holds still in the middle of a transaction.
     """
+    held_still = False
     for pause in _PAUSES[:1] if is_restless else _PAUSES:
         if pause:
             time.sleep(pause)
+        opened_ns = time_of_stamps()
         with _opened_file(name, folder_fd, folder) as (fd, before):
             object_id = _store_bytes(name, fd, before.st_size, sink, told)
-            if object_id and signature(os.fstat(fd)) == signature(before):
+            halfway = in_a_transaction(name, folder_fd, fd, before, opened_ns)
+            held_still = bool(object_id) and signature(os.fstat(fd)) == signature(before)
+            if held_still and not halfway:
                 return _content(fd, before, before.st_size, object_id, still=True)
     with (
         _opened_file(name, folder_fd, folder) as (fd, _),
-        not_written_by_sqlite(fd) if locks else nullcontext(),
+        not_written_by_sqlite(fd) if locks else nullcontext(enter_result=False) as locked,
     ):
         before = os.fstat(fd)
         size, object_id = _store_so_far(name, fd, before.st_size, sink, told)
-        return _content(fd, before, size, object_id, still=False)
+        still = held_still and locked and signature(os.fstat(fd)) == signature(before)
+        return _content(fd, before, size, object_id, still=still)
 
 
 @contextmanager

@@ -93,6 +93,7 @@ class Refreshing(Struct, eq=False):
             for name in names:
                 if name == PROJECT_HOME or excluded.is_apart(name):
                     doubtful = True
+                    folder.racy.discard(name)
                 else:
                     # A name that is not known may be something excluded that came, or went.
                     doubtful = doubtful or (bool(excluded) and not _is_held(folder, name))

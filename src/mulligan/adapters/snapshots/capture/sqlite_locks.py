@@ -1,7 +1,7 @@
 """The lock that readers of a SQLite database take: while it is held, no program changes the database's file.
 
-It is asked for only where a database never held still, for the time of one read, as any query does. In WAL mode writers
-need no such lock, and changes go into another file.
+It is asked for only where a database never held still, or was in the middle of a transaction whenever it was read; for
+the time of one read, as any query does. In WAL mode writers need no such lock, and changes go into another file.
 """
 
 import contextlib
@@ -12,9 +12,44 @@ import time
 from collections.abc import Generator
 
 _MAGIC = b"SQLite format 3\0"
+_SMALLEST_PAGE = 512  # bytes
+_JOURNAL_MAGIC = bytes.fromhex(
+    "d9d505f920a163d7"
+)  # zeros where the transaction has ended and the journal stays
+_STAMPS = 5  # CLOCK_REALTIME_COARSE, by which the kernel stamps files
 _LARGEST = 256 * 1024 * 1024  # bytes: reading more would keep writers waiting for too long
 _PENDING, _SHARED, _SHARED_BYTES = 0x40000000, 0x40000002, 510  # where SQLite locks its files
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _PAUSES = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # seconds before each try
+
+
+def time_of_stamps() -> int:
+    """Return the time in nanoseconds with which the kernel would stamp a file that changes now."""
+    return time.clock_gettime_ns(_STAMPS)
+
+
+def in_a_transaction(name: str, folder_fd: int, fd: int, st: os.stat_result, opened_ns: int) -> bool:
+    """Return whether an open file may be a database that a transaction has changed in part.
+
+    It is asked after the file was read and before its stat is compared. A writer that waits for its processor changes
+    nothing meanwhile; one that is quick changes the file twice with the same time.
+    """
+    if not st.st_size or st.st_size % _SMALLEST_PAGE or os.pread(fd, len(_MAGIC), 0) != _MAGIC:
+        return False
+    return st.st_ctime_ns >= opened_ns or _has_journal(name, folder_fd)
+
+
+def _has_journal(name: str, folder_fd: int) -> bool:
+    try:
+        journal = os.open(f"{name}-journal", _READ, dir_fd=folder_fd)
+    except OSError:
+        return False
+    try:
+        return os.pread(journal, len(_JOURNAL_MAGIC), 0) == _JOURNAL_MAGIC
+    except OSError:  # a folder
+        return False
+    finally:
+        os.close(journal)
 
 
 @contextlib.contextmanager

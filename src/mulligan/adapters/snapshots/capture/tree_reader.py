@@ -3,7 +3,10 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from mulligan.adapters.snapshots.cache.divergence import diverging, shared_in
+from mulligan.adapters.snapshots.cache.marks import Mark
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.full_capture import Reading, Surveyed
 from mulligan.adapters.snapshots.capture.incremental_capture import Doubt, Refreshing
@@ -13,6 +16,7 @@ from mulligan.adapters.snapshots.scan.filesystems import keeps_no_times
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.memory_maps import Maps, Moments
 from mulligan.adapters.snapshots.scan.scan import Witness
+from mulligan.adapters.snapshots.watch.served_watch import ServedWatch
 from mulligan.adapters.snapshots.watch.tree_watch import CUT_OFF, NOT_IN_STORE, Look, Watch, watch_naming
 from mulligan.ports import WorkingTree
 
@@ -33,6 +37,9 @@ class Looking(Struct, eq=False):
     inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
     # The paths to look at in a tree that is not watched, where all else counts as known; None: all of it.
     named: Sequence[str] | None = None
+    served: ServedWatch | None = None  # where nothing watches it, and another process may report what changed
+    mark: Mark = Mark()  # the moment that the tree stands for, seen from the stat cache on disk
+    file: bytes = b""  # the hash of that cache
     look: Look = Look(watched=False, reason=UNWATCHED)
     touched: Collection[Folder] = ()  # folders whose objects were made
 
@@ -40,7 +47,7 @@ class Looking(Struct, eq=False):
         """Read the tree; return the topmost folder, whose one entry is the tree itself."""
         watch = self.watch
         if watch is None:
-            return self._at_names(now_ns) or self._scanned(Witness(), now_ns)[0]
+            return self._at_names(now_ns) or self._as_reported(now_ns) or self._scanned(Witness(), now_ns)[0]
         at_work = watch.others_at_work or self.records.at_work
         maps = self.moments.maps() if at_work else Maps(frozenset(), frozenset())
         self._suspect_mapped(watch, maps, self.known)
@@ -78,6 +85,24 @@ class Looking(Struct, eq=False):
         self.look = Look(watched=False, reason=NAMED)
         return top
 
+    def _as_reported(self, now_ns: Callable[[], int]) -> Folder | None:
+        """Read what another process reports as changed; None where only a scan can find out."""
+        served, known = self.served, self.known
+        if served is None or known is None:
+            return None
+        # What is mapped now is read. What was mapped before was reported when it no longer was.
+        self._suspect_mapped(served, self.moments.maps(), known)
+        refreshing = Refreshing(self.tree, known, served, self.records)
+        try:
+            top = refreshing.run(now_ns)
+        except Doubt:
+            self.mark, self.look = served.mark, Look(watched=False, reason=served.reason)
+            return None
+        served.looked(refreshing.touched)
+        self.inside, self.touched = refreshing.inside, refreshing.touched
+        self.mark, self.look = served.mark, Look(watched=True, reason="")
+        return top
+
     def _through(self, watch: Watch, now_ns: Callable[[], int]) -> Folder:
         if self.known is not None and self.known is watch.top and not watch.reason:
             refreshing = Refreshing(self.tree, self.known, watch, self.records)
@@ -104,9 +129,14 @@ class Looking(Struct, eq=False):
         known, surveyed = self.known, self.surveyed
         if keeps_no_times(self.tree.path):
             known = surveyed = None
+        if self.mark.token:  # what changed between that scan and the token would be in no report
+            surveyed = None
         reading = Reading(self.tree, known, self.records, witness, surveyed)
         top = reading.run(now_ns)
         self.inside, self.touched = reading.inside, reading.resolved
+        if self.mark.token and self.known is not None:
+            paths, renewed = diverging(top, self.known)
+            self.mark = replace(self.mark.later(self.mark.token, paths, renewed), shared=shared_in(top))
         return top, reading.links
 
 

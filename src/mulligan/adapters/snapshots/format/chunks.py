@@ -8,9 +8,9 @@ apart costs nothing measurable. Size alone decides, so equal contents have equal
 
 from collections.abc import Callable, Iterator
 
+from mulligan import errors
 from mulligan.adapters.snapshots.format.pack_format import ID_LENGTH
 from mulligan.adapters.snapshots.format.tree_format import Entry
-from mulligan.errors import SnapshotDamaged
 
 CHUNK = 256 * 1024
 CHUNKED_ABOVE = 1024 * 1024
@@ -27,11 +27,13 @@ def pieces(entry: Entry, read: Callable[[bytes], bytes]) -> Iterator[bytes]:
         length += len(data)
         yield data
     if length != entry.size:
-        raise SnapshotDamaged(object=entry.id.hex(), reason=f"it holds {length} bytes, not {entry.size}")
+        raise errors.SnapshotDamaged(
+            object=entry.id.hex(), reason=f"it holds {length} bytes, not {entry.size}"
+        )
 
 
 def chunk_ids(entry: Entry, listed: bytes) -> list[bytes]:
     """The ids in a chunk list; SnapshotDamaged where it is not one of this file."""
     if len(listed) != ID_LENGTH * -(-entry.size // CHUNK):
-        raise SnapshotDamaged(object=entry.id.hex(), reason="it is not the chunk list of its file")
+        raise errors.SnapshotDamaged(object=entry.id.hex(), reason="it is not the chunk list of its file")
     return [listed[at : at + ID_LENGTH] for at in range(0, len(listed), ID_LENGTH)]

@@ -9,8 +9,6 @@ Every byte is covered: records by the ids (BLAKE3 of the raw bytes), all else by
 name until it is written and durable, so one that can be seen is complete.
 """
 
-from __future__ import annotations
-
 import struct
 from bisect import bisect_left
 from enum import IntEnum
@@ -18,10 +16,9 @@ from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-import zstandard
 from blake3 import blake3
 
-from mulligan.errors import SnapshotDamaged
+from mulligan import errors
 
 if TYPE_CHECKING:
     from mulligan.ports import PackStorage
@@ -77,7 +74,7 @@ def trailer_of(offset: int, count: int, index: bytes) -> bytes:
 class Pack:
     """A finished pack in its storage, the index in memory."""
 
-    def __init__(self, storage: PackStorage, name: str, size: int, index: bytes) -> None:
+    def __init__(self, storage: "PackStorage", name: str, size: int, index: bytes) -> None:
         """`index` is the pack's own, as it was written or checked."""
         self._storage = storage
         self.name = name
@@ -87,19 +84,19 @@ class Pack:
         self._rows = index[ID_LENGTH * count :]
 
     @classmethod
-    def open(cls, storage: PackStorage, name: str) -> Pack:
+    def open(cls, storage: "PackStorage", name: str) -> "Pack":
         """Read and check the index; SnapshotDamaged where it is not what was written."""
         size = storage.size(name)
         header = storage.read(name, 0, len(HEADER))
         trailer = storage.read(name, max(0, size - _TRAILER.size), _TRAILER.size)
         if header != HEADER or len(trailer) != _TRAILER.size or trailer[-len(_END) :] != _END:
-            raise SnapshotDamaged(object=name, reason="it is cut off or not a pack")
+            raise errors.SnapshotDamaged(object=name, reason="it is cut off or not a pack")
         offset, count, _, _ = _TRAILER.unpack(trailer)
         if offset + count * (ID_LENGTH + ROW.size) + _TRAILER.size != size:
-            raise SnapshotDamaged(object=name, reason="its length is not what its trailer says")
+            raise errors.SnapshotDamaged(object=name, reason="its length is not what its trailer says")
         index = storage.read(name, offset, size - offset - _TRAILER.size)
         if trailer_of(offset, count, index) != trailer:
-            raise SnapshotDamaged(object=name, reason="its index is not what was written")
+            raise errors.SnapshotDamaged(object=name, reason="its index is not what was written")
         return cls(storage, name, size, index)
 
     @cached_property
@@ -113,7 +110,7 @@ class Pack:
     def row(self, object_id: bytes) -> Row:
         return Row(*ROW.unpack_from(self._rows, self._position(object_id) * ROW.size))
 
-    def places(self) -> dict[bytes, Pack]:
+    def places(self) -> "dict[bytes, Pack]":
         """Every id of the pack, with the pack."""
         return dict(zip(self.ids, repeat(self)))
 
@@ -138,7 +135,7 @@ class Pack:
     def _proved(self, object_id: bytes, row: Row, stored: bytes) -> bytes:
         data = stored if row.coding == Coding.RAW else _expand(stored, row.raw)
         if data is None or hash_of(data) != object_id:
-            raise SnapshotDamaged(
+            raise errors.SnapshotDamaged(
                 object=object_id.hex(), reason=f"its bytes in pack {self.name} are not what was stored"
             )
         return data
@@ -146,6 +143,8 @@ class Pack:
 
 def _expand(stored: bytes, raw: int) -> bytes | None:
     """Decompress to the length that is known; None for what cannot be decompressed to it."""
+    import zstandard  # here: the trees of small folders are stored as they are
+
     try:
         claimed = zstandard.frame_content_size(stored)
         # Frames are written without a size: one that names another was changed, and may name terabytes.

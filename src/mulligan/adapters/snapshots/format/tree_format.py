@@ -19,9 +19,9 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
+from mulligan import errors
 from mulligan.adapters.snapshots.format.pack_format import ID_LENGTH, hash_of
 from mulligan.domain.checkpoints.snapshot import Root
-from mulligan.errors import SnapshotDamaged
 
 ROOT_NAME = "."  # the one entry of a snapshot's root; no folder can hold it otherwise
 NO_ID = bytes(ID_LENGTH)
@@ -158,7 +158,9 @@ def split(address: bytes, data: bytes) -> dict[str, bytes]:
     """The records of a folder's object by name; SnapshotDamaged where it is not one."""
     records = _records(address, data)
     if ROOT_NAME in records:
-        raise SnapshotDamaged(object=address.hex(), reason="it is a snapshot's root, not a folder in it")
+        raise errors.SnapshotDamaged(
+            object=address.hex(), reason="it is a snapshot's root, not a folder in it"
+        )
     return records
 
 
@@ -166,7 +168,7 @@ def split_root(address: bytes, data: bytes) -> dict[str, bytes]:
     """The one record of a snapshot's root; SnapshotDamaged where it is not one."""
     records = _records(address, data)
     if list(records) != [ROOT_NAME] or kind_of(records[ROOT_NAME]) is not EntryKind.FOLDER:
-        raise SnapshotDamaged(object=address.hex(), reason="it is not the root of a snapshot")
+        raise errors.SnapshotDamaged(object=address.hex(), reason="it is not the root of a snapshot")
     return records
 
 
@@ -175,7 +177,7 @@ def _records(address: bytes, data: bytes) -> dict[str, bytes]:
     records: dict[str, bytes] = {}
     position, size_of_all = len(_MAGIC), len(data)
     if data[:position] != _MAGIC:
-        raise SnapshotDamaged(object=address.hex(), reason="it is not a folder")
+        raise errors.SnapshotDamaged(object=address.hex(), reason="it is not a folder")
     fixed, unpack, tails = _FIXED.size, _FIXED.unpack_from, _TAIL_SIZES
     try:
         while position < size_of_all:
@@ -193,9 +195,11 @@ def _records(address: bytes, data: bytes) -> dict[str, bytes]:
                 records[_name(data[position + fixed : name_end])] = data[position:end]
             position = end
     except KeyError as exc:
-        raise SnapshotDamaged(object=address.hex(), reason=f"{exc} is not a kind of entry") from exc
+        raise errors.SnapshotDamaged(object=address.hex(), reason=f"{exc} is not a kind of entry") from exc
     except (struct.error, ValueError) as exc:
-        raise SnapshotDamaged(object=address.hex(), reason=f"its entries cannot be read: {exc}") from exc
+        raise errors.SnapshotDamaged(
+            object=address.hex(), reason=f"its entries cannot be read: {exc}"
+        ) from exc
     return records
 
 
@@ -256,4 +260,4 @@ def address_of(root: Root) -> bytes:
     try:
         return bytes.fromhex(root.address)
     except ValueError as exc:
-        raise SnapshotDamaged(object=root.address, reason="this is not an address") from exc
+        raise errors.SnapshotDamaged(object=root.address, reason="this is not an address") from exc

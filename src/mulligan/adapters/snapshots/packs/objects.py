@@ -3,10 +3,10 @@
 import os
 from collections.abc import Iterable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from mulligan.adapters.snapshots.format.pack_format import Kind, Pack, hash_of
-from mulligan.errors import SnapshotDamaged
+from mulligan import errors
+from mulligan.adapters.snapshots.format.pack_format import Pack
 
 if TYPE_CHECKING:
     from mulligan.adapters.snapshots.packs.pack_file import PackFile
@@ -15,21 +15,6 @@ if TYPE_CHECKING:
 _FEW_SEARCHES = 512  # searching packs takes microseconds, a table of all their objects a tenth of a second
 # At a folder that another process is changing: a listing made meanwhile may miss an object that moves.
 _LOOKS = 5
-
-
-class Sink(Protocol):
-    """A sink for objects that returns their ids."""
-
-    def add(self, kind: Kind, data: bytes) -> bytes:
-        """Take one object; return its id."""
-        ...
-
-
-class HashingSink:
-    """A sink that keeps nothing: for looking without storing."""
-
-    def add(self, kind: Kind, data: bytes) -> bytes:
-        return hash_of(data)
 
 
 class Objects:
@@ -84,21 +69,21 @@ class Objects:
                 return pack.read(object_id)
             except FileNotFoundError:
                 self.refresh()  # its objects were moved into another pack, or it is lost: look again
-            except SnapshotDamaged:
+            except errors.SnapshotDamaged:
                 for other in self._others(pack, object_id):
                     if self.is_sound(other, object_id):
                         return other.read(object_id)
                 raise
             except OSError as exc:
                 reason = f"pack {pack.name}: {exc.strerror}"
-                raise SnapshotDamaged(object=object_id.hex(), reason=reason) from exc
-        raise SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
+                raise errors.SnapshotDamaged(object=object_id.hex(), reason=reason) from exc
+        raise errors.SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
 
     def is_sound(self, pack: Pack, object_id: bytes) -> bool:
         """Return whether this pack's copy of an object is intact."""
         try:
             pack.read(object_id)
-        except (SnapshotDamaged, OSError):
+        except (errors.SnapshotDamaged, OSError):
             return False
         return True
 
@@ -130,7 +115,7 @@ class Objects:
             if pack is not None:
                 return pack
             self.refresh()
-        raise SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
+        raise errors.SnapshotDamaged(object=object_id.hex(), reason=self._why_missing())
 
     def _place(self, object_id: bytes) -> Pack | None:
         where = self._where
@@ -165,7 +150,7 @@ class Objects:
             pack = Pack.open(self.storage, name)
         except FileNotFoundError:
             return False
-        except SnapshotDamaged as exc:
+        except errors.SnapshotDamaged as exc:
             self._damaged[name] = str(exc.facts["reason"])
         except OSError as exc:
             self._damaged[name] = exc.strerror or str(exc)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from mulligan.adapters.snapshots.capture.file_contents import store_file
 from mulligan.adapters.snapshots.format.signatures import inode_and_links, signature
 from mulligan.adapters.snapshots.format.tree_format import Attributes, Entry, EntryKind, decode
-from mulligan.adapters.snapshots.packs.objects import HashingSink
+from mulligan.adapters.snapshots.packs.sinks import HashingSink
 from mulligan.adapters.snapshots.restore.aside import Aside, Foreign, Noted, is_same_file
 from mulligan.adapters.snapshots.restore.asides import Asides
 from mulligan.adapters.snapshots.restore.known_tree import KnownTree, foreign_paths, replaced, touched

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from mulligan.adapters.snapshots.scan import _walk
 
+    Patterns: TypeAlias = list[tuple[bytes, int, int]]
     Walk: TypeAlias = Callable[
-        [
-            *(int, bytes, int, int, int, int, memoryview, memoryview, int, bytes),
-            *(list[tuple[bytes, int, int]], bytes),
-        ],
+        [int, bytes, int, int, int, int, memoryview, memoryview, int, bytes, Patterns, bytes],
         tuple[list[_walk.Found], bytes],
     ]
 

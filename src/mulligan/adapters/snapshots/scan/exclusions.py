@@ -4,9 +4,9 @@ import os
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
-from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.domain.paths.path_patterns import PathPatterns
 from mulligan.domain.resources.placement import PROJECT_HOME
+from mulligan.osfiles.directory_handles import Place
 from mulligan.ports import WorkingTree
 
 _Paths: TypeAlias = "dict[str, _Paths]"  # paths as nested names; an empty one is the end of a path
@@ -83,7 +83,7 @@ def _patterns(lines: tuple[str, ...]) -> PathPatterns:
     return PathPatterns(lines)
 
 
-def exclusions_in(folder: Folder, exclusions: Exclusions) -> Exclusions:
+def exclusions_in(folder: Place, exclusions: Exclusions) -> Exclusions:
     """The part of a tree's exclusions that is about one of its folders."""
     if not exclusions or folder.parent is None:
         return NOTHING

@@ -1,6 +1,7 @@
 """The filesystem that a folder is on, and how far it can be relied on to report changes."""
 
 import os
+import re
 from pathlib import Path
 
 _ON_A_NETWORK = frozenset({
@@ -9,6 +10,7 @@ _ON_A_NETWORK = frozenset({
 })  # fmt: skip
 _IN_USER_SPACE = "fuse"  # what is behind fuse.sshfs and its kind cannot be seen from here
 _IN_MEMORY = frozenset({"tmpfs", "ramfs"})
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
@@ -26,6 +28,21 @@ def keeps_no_times(path: Path) -> bool:
     of the last munmap, can.
     """
     return kind_of(path) in _IN_MEMORY
+
+
+def mounts_below(path: Path) -> bool:
+    """Return whether a filesystem is mounted somewhere in a folder, as far as this process sees mounts."""
+    try:
+        lines = _MOUNTS.read_bytes().splitlines()
+    except OSError:  # pragma: no cover - not on Linux
+        return False
+    prefix = os.fsencode(path.resolve()).rstrip(b"/") + b"/"
+    places = (line.split(b" ", 5)[4] for line in lines)
+    return any(_ESCAPED.sub(_character, place).startswith(prefix) for place in places)
+
+
+def _character(escaped: re.Match[bytes]) -> bytes:
+    return bytes([int(escaped[1], 8)])
 
 
 def kind_of(path: Path) -> str:

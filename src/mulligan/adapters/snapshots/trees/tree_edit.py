@@ -18,7 +18,7 @@ from mulligan.adapters.snapshots.format.tree_format import (
     split,
     split_root,
 )
-from mulligan.adapters.snapshots.packs.objects import Sink
+from mulligan.adapters.snapshots.packs.sinks import Sink
 from mulligan.adapters.snapshots.trees.stored_diff import TYPES
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root, SnapshotId
 from mulligan.domain.trees.tree_difference import EntryType, TreeEntry

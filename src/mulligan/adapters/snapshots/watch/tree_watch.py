@@ -6,7 +6,7 @@ the whole tree sets it up again. What it cannot see at all is written down in do
 
 import os
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -376,14 +376,24 @@ def watch_naming(tree: WorkingTree, top: Folder, paths: Iterable[str]) -> Watch:
     """
     watch = Watch(tree, others_at_work=False)
     watch.reason, watch.top = "", top
+    name_paths(watch, top, paths)
+    return watch
+
+
+def name_paths(watch: Watch, top: Folder, paths: Iterable[str], renewed: Collection[str] = ()) -> None:
+    """Have a watch name these paths of a known tree, and the folders on the way there.
+
+    Those that are renewed may be other folders than the known ones.
+    """
     for path in paths:
         folder: Folder | None = top
         names = [ROOT_NAME, *(path.split("/") if path != ROOT_NAME else ())]
         while folder is not None and names:  # what is below comes with a folder that is not known
             folder.unseal()
             watch.suspect(folder, name := names.pop(0))
+            if path in renewed and not names:
+                watch.renewed.add((folder, name))
             folder = folder.children.get(name)
-    return watch
 
 
 def why_unwatchable(folder: Path) -> str:

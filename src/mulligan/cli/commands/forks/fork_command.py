@@ -9,12 +9,11 @@ import click
 from mulligan.cli.answers.answer import Answer
 from mulligan.cli.answers.status_answer import status_answer
 from mulligan.cli.commands.declaration import command
+from mulligan.cli.commands.plans.plan_group import group
 from mulligan.domain.plans.handle import group_reference
 
 if TYPE_CHECKING:
     from mulligan.cli.invocation import Invocation
-
-group = click.Group("forks")  # its commands are also in the group `plan`
 
 
 @command(group, "fork", example="mulligan plan fork upgrade-api@2 --name other")

@@ -1,0 +1,1 @@
+"""Tries: what `Project` offers on them, and how users name their variants."""

@@ -1,0 +1,78 @@
+"""Whatever happens to a tree, processes that ask what changed in it capture what a fresh scan finds."""
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, rule
+
+from mulligan.adapters.snapshots.cache import stat_cache
+from mulligan.adapters.snapshots.watch.tree_journals import TreeJournals
+from mulligan.ports import TreeChanges, WorkingTree
+from tests.properties.test_watch_property import ExcludingTree, WatchedTree
+from tests.support.long_run import LONGER
+from tests.support.snapshot_world import new_store
+
+
+class Reports:
+    """The reports of a server that is always there."""
+
+    def __init__(self) -> None:
+        self.journals = TreeJournals()
+        self.reported = 0
+
+    def since(self, tree: WorkingTree, token: bytes) -> TreeChanges | None:
+        """Ask for what changed."""
+        report = self.journals.report(tree, token)
+        self.reported += report is not None and report.paths is not None
+        return report
+
+
+class ServedTree(WatchedTree):
+    """Each look by a process of its own, or by the same as before."""
+
+    @initialize()
+    def begin(self) -> None:
+        super().begin()
+        self.watching.__exit__(None, None, None)
+        self.reports = Reports()
+        self.work_again_later()
+
+    @rule()
+    def work_again_later(self) -> None:
+        """Begin another process."""
+        self.store = new_store(self.home / "store", reports=self.reports)
+        self.watching = self.store.at_once()
+        self.watching.__enter__()
+
+    @rule(again=st.booleans())
+    def checkpoint(self, again: bool = True) -> None:
+        if again:
+            self.work_again_later()
+        super().checkpoint()
+
+    def teardown(self) -> None:
+        if hasattr(self, "reports"):
+            super().teardown()
+            self.reports.journals.close()
+
+
+class ServedExcludingTree(ServedTree, ExcludingTree):
+    """The same with names that are excluded."""
+
+
+@pytest.fixture(autouse=True)
+def everything_is_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let small trees have a cache on disk, which is not written again with every change."""
+    monkeypatch.setattr(stat_cache, "_WORTH_SAVING_FILES", 0)
+    monkeypatch.setattr(stat_cache, "_SAVING_COSTS", 2)
+
+
+TestServedTree = ServedTree.TestCase
+TestServedExcludingTree = ServedExcludingTree.TestCase
+TestServedExcludingTree.settings = TestServedTree.settings = settings(
+    max_examples=5 * LONGER,
+    stateful_step_count=14,
+    deadline=None,
+    phases=[Phase.generate],  # what several processes do at once does not happen twice: nothing to shrink
+    suppress_health_check=list(HealthCheck),
+)
