@@ -62,6 +62,7 @@ class Watch(Witness):
         self._inotify: Inotify | None = None
         self._given_up = ""
         self._watched = WatchedFolders()
+        self._entered: list[Folder] = []  # since the last look
         self._arrived: set[tuple[Folder, str]] = set()  # files, since the last look
         self._moving: dict[int, bool] = {}  # cookies of renames half seen -> had the file arrived
         self._is_moving = False  # the tree's own folder was just moved by us, and the event is to come
@@ -75,6 +76,7 @@ class Watch(Witness):
         self.dirty, self.renewed, self.shared, self.searched = {}, set(), {}, {}
         self.grouped, self.unstored, self.last = set(), set(), None
         self._watched, self._arrived, self._moving, self._fresh = WatchedFolders(), set(), {}, {}
+        self._entered = []
         if changes_unseen(self.tree.path):
             self._given_up = ON_A_NETWORK
         self.reason = self._given_up
@@ -118,6 +120,7 @@ class Watch(Witness):
             self._watched.add_below(folder, numbers)
 
     def _known_as(self, folder: Folder, number: int) -> None:
+        self._entered.append(folder)
         before = self._watched.add(folder, number)
         if before is not None:
             self._carry_over(before, folder)
@@ -233,10 +236,11 @@ class Watch(Witness):
         """Begin the next window: what was looked at is known, but for what was too young to be trusted."""
         self.dirty = {folder: set(folder.racy) for folder in touched if folder.racy}
         self.renewed, self._arrived, self._moving, self._fresh = set(), set(), {}, {}
-        self.unstored = set()
+        self.unstored, self._entered = set(), []
 
     def scanned(self, top: Folder, links: Iterable[tuple[Folder, str]]) -> None:
         """Build on a scan of the whole tree, to which this was the witness."""
+        self._entered = []
         for folder in top.walk_unsealed():  # in a sealed one, and below, nothing is odd
             if folder.racy:
                 self.dirty[folder] = set(folder.racy)
@@ -270,6 +274,10 @@ class Watch(Witness):
         self.dirty = {folder: names for folder, names in self.dirty.items() if attached(folder, top)}
         self.shared = {folder: names for folder, names in self.shared.items() if attached(folder, top)}
         self.grouped = {folder for folder in self.grouped if attached(folder, top)}
+        for folder in self._entered:
+            if attached(folder, top):
+                self._share_names_in(folder)
+        self._entered = []
         for folder in [top, *self._watched.opened(), *self.unstored]:
             if not folder.address and attached(folder, top):
                 self._take_over(folder)
@@ -297,6 +305,9 @@ class Watch(Witness):
                 self.renewed.add((folder, name))
                 unknown.add(name)
         self.dirty.setdefault(folder, set()).update(unknown)
+        self._share_names_in(folder)
+
+    def _share_names_in(self, folder: Folder) -> None:
         if folder.groups:
             self.grouped.add(folder)
         for name, packed in folder.stats.items():
