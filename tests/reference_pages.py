@@ -27,6 +27,7 @@ from tests.support.api_page import the_api
 from tests.support.measured import the_measurements
 from tests.support.page_examples import REFERENCE, ROOT, Example, ExampleProject, examples_of, lasting
 from tests.support.page_walks import DOCS, WALKED, walk
+from tests.support.tool_page import the_tools
 
 HINT = "run `python -m tests.reference_pages` and look at the difference"
 _PART = "<!-- {name}: written by `python -m tests.reference_pages` -->\n"
@@ -210,6 +211,7 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("reference/api.md", "api"): the_api,
     ("reference/cli.md", "commands"): the_commands,
     ("reference/json.md", "errors"): the_errors,
+    ("reference/mcp.md", "tools"): the_tools,
     ("explanation/why-not-shadow-git.md", "measured"): the_measurements,
 }
 

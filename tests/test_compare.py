@@ -13,9 +13,11 @@ import pytest
 
 from benchmarks.compare.command import exit_code, main
 from benchmarks.compare.contest import Disk, Effort, Taken, compete, size_on_disk
+from benchmarks.compare.contestants import contestants
 from benchmarks.compare.processes import Budget, CommandFailed, run
 from benchmarks.compare.results import Failure, Findings, Row
 from benchmarks.compare.targets import TARGETS, Target, Verdict, judge
+from benchmarks.compare.works import WORKS, WORKS_ON_TREES
 from benchmarks.trees import make_repository
 
 FILES = 60
@@ -99,6 +101,31 @@ def test_nothing_is_left_behind(compared):
 
 def test_targets_are_ratios_of_two_figures_that_can_be_measured():
     assert [t.work for t in TARGETS if (t.faster is None) == (t.at_most is None)] == []
+
+
+def test_targets_are_of_contestants_and_pieces_of_work_that_exist():
+    known = {*WORKS, *WORKS_ON_TREES, *(contestant.key for contestant in contestants())}
+    figures = [figure for target in TARGETS for figure in (target.ours, target.theirs)]
+    assert [figure for figure in figures if figure.partition(".")[0] not in known] == []
+
+
+def test_a_piece_of_work_runs_by_itself_and_is_held_against_its_own_targets(tmp_path):
+    report, place = tmp_path / "report.json", tmp_path / "place"
+    place.mkdir()
+    few = ["--repeats", "1", "--budget", "60", "--no-sync", "--folder", str(place)]
+    with redirect_stdout(io.StringIO()):
+        main(["--works", "status", "--json", str(report), *few], TARGETS)
+    document = json.loads(report.read_text())
+    assert [work["key"] for work in document["works"]] == ["status"]
+    assert document["contestants"] == []
+    (target,) = document["targets"]
+    assert (target["ours"], target["verdict"] == "not measured") == ("status.mulligan", False)
+
+
+def test_a_target_that_is_not_measured_names_what_is_missing():
+    target = Target(work="w", against="g", ours="o", theirs="t", faster=50)
+    (judgement,) = judge([target], {"o": 1.0})
+    assert judgement.missing == ("t",)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +249,8 @@ def test_a_command_that_goes_on_too_long_is_ended_and_named():
     assert "spent" in failed.value.output
 
 
-def test_only_known_contestants_can_be_asked_for(capsys):
+@pytest.mark.parametrize("option", ["--only", "--works"])
+def test_only_what_is_known_can_be_asked_for(option, capsys):
     with pytest.raises(SystemExit):
-        main(["--only", "mulligan,gitt"], [])
+        main([option, "gitt"], [])
     assert "unknown: gitt" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """What the reference says of answers is what the program answers: every command, every field, every fact."""
 
+import os
 import re
 import shlex
 import shutil
@@ -374,26 +375,28 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> _Answers:
     for line in RUNS.strip().splitlines():
         words, _, code = line.partition("#")
         answers.ask(words, int(code or 0))
-    number = _converse(folder)
+    number, left = _converse(folder)
     answers.ask(f"log {number}", 0)
     answers.ask(f"undo --only {number}.1 --dry-run", 0)
-    answers.ask(f"undo --only {number}.1 --yes", 0)
+    answers.ask(f"undo --only {number}.1 --yes --end-processes", 0)
+    left.wait()
     _damage(folder)
     answers.ask("checkpoint verify", 1)
     answers.ask("doctor", 1)
     return answers
 
 
-def _converse(folder: Path) -> int:
-    """Let an agent answer a prompt with one call; return the number of the entry."""
-    about = {"agent": "claude-code", "session": "s1", "folder": str(folder)}
+def _converse(folder: Path) -> tuple[int, "subprocess.Popen[bytes]"]:
+    """Let an agent answer a prompt with one call; return the number of the entry, and what the call left running."""
+    about = {"agent": "claude-code", "session": "a-long-id-of-a-session", "folder": str(folder)}
     call = {**about, "call": "c1", "tool": "Bash", "summary": "echo", "subagent": "a1"}
     project = mulligan.open(folder)
     project.agent_event(AgentEvent(kind=EventKind.PROMPT, text="more", prompt="p1", **about))
     project.agent_event(AgentEvent(kind=EventKind.BEFORE_CALL, **call))
     (folder / "of-an-agent").write_text("more")
+    left = subprocess.Popen(["sleep", "600"], cwd=folder, env={**os.environ, "SESSION": about["session"]})
     project.agent_event(AgentEvent(kind=EventKind.AFTER_CALL, **call))
-    return project.timeline(limit=1)[0].number
+    return project.timeline(limit=1)[0].number, left
 
 
 def _damage(folder: Path) -> None:
@@ -407,7 +410,7 @@ def _damage(folder: Path) -> None:
 def test_every_command_is_told_and_was_asked(answers: _Answers) -> None:
     """A new command gets a row and a shape in `json.md`, and a line in RUNS."""
     assert sorted(shapes_of_commands()) == sorted(commands())
-    assert sorted({*answers.run, "shell"}) == sorted(commands()), (
+    assert sorted({*answers.run, "mcp", "shell"}) == sorted(commands()), (
         "which is refused where a document is asked for"
     )
 

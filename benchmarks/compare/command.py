@@ -24,6 +24,8 @@ def main(arguments: Sequence[str], targets: Sequence[Target]) -> int:
     options = _options(arguments)
     with _own_folder(options.folder) as folder:
         comparison = Comparison(options, folder)
+        if options.works:
+            targets = [target for target in targets if target.ours.partition(".")[0] in options.works]
         try:
             comparison.run()
         except KeyboardInterrupt:
@@ -74,6 +76,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     add("--json", type=Path, metavar="FILE", help="write everything that was found there")
     add("--warn-only", action="store_true", help="end with 0 even if a target was missed")
     add("--no-works", action="store_true", help="compare snapshots only")
+    add("--works", type=_works, default=[], help="only these pieces of work, with git: status,rollback,…")
     add("--largest-work", type=int, metavar="FILES", help="use smaller trees for the pieces of work")
     add(
         "--no-sync", action="store_true", help="write nothing out between measures: to try it, not to measure"
@@ -93,6 +96,14 @@ def _numbers(text: str) -> list[int]:
 
 def _groups(text: str) -> list[str]:
     known = sorted({contestant.group for contestant in contestants()} | {"dbos", "langgraph"})
+    unknown = sorted(set(text.split(",")) - set(known))
+    if unknown:
+        raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
+    return text.split(",")
+
+
+def _works(text: str) -> list[str]:
+    known = [*WORKS, *WORKS_ON_TREES]
     unknown = sorted(set(text.split(",")) - set(known))
     if unknown:
         raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")

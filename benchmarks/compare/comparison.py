@@ -28,6 +28,7 @@ _WORK_FILES = {
     "history": 10_000,  # groups
     "children": 10_000,
     "forks": 10_000,
+    "variants": 10_000,
     "real-path": 0,
 }
 _ALWAYS = "git"  # the measure of all others
@@ -56,7 +57,7 @@ class Comparison:
         everyone = contestants()
         taking_part = [contestant for contestant in everyone if self._prepare(contestant)]
         self._work(WORKS, self._files_of, None)
-        for files in sorted(self._options.sizes):
+        for files in sorted(self._options.sizes) if self._needs_trees() else ():
             original = self._folder / "original"
             original.mkdir()
             repository = make_repository(original, files)
@@ -67,12 +68,21 @@ class Comparison:
             self._work(WORKS_ON_TREES, lambda _, files=files: files, repository)
             shutil.rmtree(original)
 
+    def _needs_trees(self) -> bool:
+        return not self._options.works or bool(WORKS_ON_TREES.keys() & self._options.works)
+
     def _wanted(self, group: str) -> bool:
         return group == _ALWAYS or not self._options.only or group in self._options.only
 
+    def _takes_part(self, group: str) -> bool:
+        """Return whether a contestant is measured; of single pieces of work only those on its trees need git."""
+        if self._options.works and group not in self._options.only:
+            return group == _ALWAYS and self._needs_trees()
+        return self._wanted(group)
+
     def _prepare(self, contestant: Contestant) -> bool:
         """Install a contestant and check what it keeps; return whether it can take part in the rest."""
-        if not self._wanted(contestant.group):
+        if not self._takes_part(contestant.group):
             return False
         _say(f"preparing {contestant.title}")
         version, failure = "", None
@@ -107,6 +117,8 @@ class Comparison:
         if not self._wanted("mulligan") or self._options.no_works:
             return
         for name, measure in table.items():
+            if self._options.works and name not in self._options.works:
+                continue
             _say(f"work: {name}")
             place = self._folder / "place"
             shutil.rmtree(place, ignore_errors=True)

@@ -35,8 +35,13 @@ def show(findings: Findings, judgements: Sequence[Judgement]) -> None:
         print()
     _print(
         ["target", "against", "to reach", "measured", ""],
-        [[j.target.work, j.target.against, j.wanted, _ratio(j), j.verdict.value] for j in judgements],
+        [[j.target.work, j.target.against, j.wanted, _ratio(j), _verdict(j)] for j in judgements],
     )
+
+
+def _verdict(judgement: Judgement) -> str:
+    lacks = f": no {', no '.join(judgement.missing)}" if judgement.missing else ""
+    return f"{judgement.verdict.value}{lacks}"
 
 
 def seconds(value: float) -> str:

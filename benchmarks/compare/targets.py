@@ -33,6 +33,7 @@ class Judgement:
     target: Target
     ratio: float | None
     verdict: Verdict
+    missing: tuple[str, ...] = ()  # figures that this run does not have
 
     @property
     def wanted(self) -> str:
@@ -51,6 +52,7 @@ class Judgement:
             "wanted": self.wanted,
             "ratio": self.ratio,
             "verdict": self.verdict.value,
+            "missing": list(self.missing),
         }
 
 
@@ -62,7 +64,7 @@ TARGETS: tuple[Target, ...] = (
         against=SHADOW_GIT,
         ours="running-plan.checkpoint, 5 changes@100000",
         theirs="git.five-changes@100000",
-        faster=50,
+        faster=100,
     ),
     Target(
         work="snapshot alone after 5 changes, 100k files, process running",
@@ -77,6 +79,13 @@ TARGETS: tuple[Target, ...] = (
         ours="running-plan.checkpoint create as a process, 5 changes@100000",
         theirs="git.five-changes@100000",
         faster=2,
+    ),
+    Target(
+        work="checkpoint after 5 changes, 100k files, new process, local server running",
+        against=SHADOW_GIT,
+        ours="running-plan.checkpoint create as a process, 5 changes, server running@100000",
+        theirs="git.five-changes@100000",
+        faster=5,
     ),
     Target(
         work="first snapshot of 100k files",
@@ -166,11 +175,25 @@ TARGETS: tuple[Target, ...] = (
         at_most=0.6,
     ),
     Target(
+        work="eight variants of a tree of 10k files, from parked copies",
+        against="one variant",
+        ours="variants.8 variants@10000",
+        theirs="variants.1 variant@10000",
+        at_most=2,
+    ),
+    Target(
         work="plan rollback of 15 paths as a process, 10k files",
         against="git reset --hard, git clean -fd",
         ours="rollback.mulligan@10000",
         theirs="rollback.git@10000",
         at_most=3,
+    ),
+    Target(
+        work="plan rollback of 15 paths as a process, 10k files, local server running",
+        against="git reset --hard, git clean -fd",
+        ours="rollback.mulligan, server running@10000",
+        theirs="rollback.git@10000",
+        at_most=2,
     ),
     Target(
         work="plan apply of 100 files into a git checkout, 100k files",
@@ -233,19 +256,21 @@ TARGETS: tuple[Target, ...] = (
         against="python -c pass",
         ours="status.mulligan",
         theirs="status.python",
-        at_most=10,
+        at_most=5,
     ),
 )
 
 
 def judge(targets: Sequence[Target], figures: Mapping[str, float]) -> list[Judgement]:
     """Compare every target with the figures of one run."""
-    return [_judge(target, figures.get(target.ours), figures.get(target.theirs)) for target in targets]
+    return [_judge(target, figures) for target in targets]
 
 
-def _judge(target: Target, ours: float | None, theirs: float | None) -> Judgement:
+def _judge(target: Target, figures: Mapping[str, float]) -> Judgement:
+    ours, theirs = figures.get(target.ours), figures.get(target.theirs)
     if not ours or not theirs:
-        return Judgement(target=target, ratio=None, verdict=Verdict.NOT_MEASURED)
+        missing = tuple(name for name in (target.ours, target.theirs) if not figures.get(name))
+        return Judgement(target=target, ratio=None, verdict=Verdict.NOT_MEASURED, missing=missing)
     ratio = theirs / ours if target.faster is not None else ours / theirs
     reached = ratio >= target.faster if target.faster is not None else ratio <= (target.at_most or 0)
     return Judgement(target=target, ratio=ratio, verdict=Verdict.REACHED if reached else Verdict.MISSED)

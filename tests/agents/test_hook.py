@@ -313,6 +313,7 @@ def test_a_failure_lets_the_agent_go_on_and_is_said_once(plain: Path) -> None:
     code, answer = agent.hook("UserPromptSubmit", prompt="hello", prompt_id="p")
     assert code == 0
     assert "goes on" in answer["systemMessage"]
+    assert "project." not in answer["systemMessage"], "it names commands"
     assert agent.hook("PreToolUse", tool_name="Bash", tool_use_id="c", tool_input={"command": "x"}) == (0, {})
     strict = FakeAgent(plain, "s1", "claude-code", "--strict")
     assert strict.hook("PreToolUse", tool_name="Bash", tool_use_id="c", tool_input={})[0] == 2
@@ -451,3 +452,18 @@ def test_a_folder_that_is_gone_stops_no_agent(tmp_path: Path, flags: tuple[str, 
         ["/bin/sh", "-c", script, "sh", *words], cwd=gone, input=b"{}", capture_output=True, check=False
     )
     assert (done.returncode, done.stdout, b"removed" in done.stderr) == (code, b"", True)
+
+
+def test_a_database_behind_a_symlink_refuses_no_session(checkout: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("elsewhere/x.db", "elsewhere/y.db"):
+        with closing(sqlite3.connect(tmp_path / name)) as database:
+            database.executescript("CREATE TABLE t (x)")
+    (checkout / "linked").symlink_to(tmp_path / "elsewhere")
+    (checkout / "y.db").symlink_to(tmp_path / "elsewhere/y.db")
+    for pattern in ("*.db", "*/*.db"):
+        data_of(checkout, "config", "set", "--add", "agent.databases", pattern)
+    agent = FakeAgent(checkout)
+    assert agent.start() == {}
+    sandboxes = data_of(checkout, "status", "claude-code")["sandboxes"]
+    assert [s["resource"] for s in sandboxes] == ["workspace", "database-1"]

@@ -71,7 +71,8 @@ def test_install_and_uninstall_leave_no_trace(user, name, scope):
     root = user if scope == "user" else user / "work"
     for file in changed["files"]:
         assert Path(file["path"]).is_relative_to(root)
-        assert f"hook {name}" in Path(file["path"]).read_text() or "plugin" in file["path"]
+        text = Path(file["path"]).read_text()
+        assert f"hook {name}" in text or '"mcp"' in text or "plugin" in file["path"]
     listed = {each["agent"]: each for each in data_of(user / "work", "agent", "list")["agents"]}
     assert [each["scope"] for each in listed[name]["installed"]] == [scope]
     assert not listed[name]["found"]
@@ -353,3 +354,16 @@ def test_programs_call_the_same(user, monkeypatch):
         mulligan.install_hooks("vim")
     with pytest.raises(mulligan.errors.UsageWrong, match="no scope 'world'"):
         mulligan.uninstall_hooks("codex", scope="world")
+
+
+def test_the_configuration_of_a_project_is_not_written_through_a_symlink_that_leads_out(user):
+    put(user / "dotfiles/settings.local.json", SETTINGS)
+    (user / "work/.claude").symlink_to(user / "dotfiles")
+    before = tree(user / "dotfiles")
+    for word in ("install", "uninstall"):
+        error = agent(user, word, "claude-code", "--scope", "project", "--yes")["error"]
+        assert (error["kind"], error["file"]) == (
+            "agent_file_unusable",
+            str(user / "work/.claude/settings.local.json"),
+        )
+    assert tree(user / "dotfiles") == before

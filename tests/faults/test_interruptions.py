@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.db.connection import SqliteConnection
+from mulligan.api.operations.command_words import in_commands
 from mulligan.api.project import Project
 from mulligan.cli.answers.answer import Line
 from mulligan.cli.answers.status_answer import status_answer
-from mulligan.cli.command_words import in_commands
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import State
 from mulligan.domain.plans.trigger import CheckpointType

@@ -13,7 +13,7 @@ import pytest
 
 import mulligan
 from mulligan.api.operations import report_file
-from mulligan.cli.command_words import in_commands
+from mulligan.api.operations.command_words import in_commands
 from mulligan.cli.main import run
 from tests.commands.program import ask, data_of
 from tests.report.eventful import LINES, NAME, SCRIPT, eventful_project

@@ -8,9 +8,9 @@ import pytest
 
 from mulligan.api.document import document
 from mulligan.api.entrance import Unobserved, look_around, open_project
+from mulligan.api.operations.command_words import in_commands
 from mulligan.api.operations.tool_trust import trusting
 from mulligan.api.replies import application_reply, execution_reply
-from mulligan.cli.command_words import in_commands
 from mulligan.cli.main import run
 from mulligan.errors import MulliganError, PlanNotFound, ToolsUntrusted
 

@@ -16,6 +16,7 @@ from benchmarks.compare.works.rollback import rollback, session_rollback
 from benchmarks.compare.works.running_plan import running_plan, running_plan_git
 from benchmarks.compare.works.second_plan import second_plan
 from benchmarks.compare.works.status import status
+from benchmarks.compare.works.variants import variants
 from benchmarks.compare.works.verify import verify
 
 # On trees of a size of their own, whatever sizes are compared.
@@ -28,6 +29,7 @@ WORKS: Mapping[str, Callable[[Bench], Work]] = {
     "history": history,
     "children": children,
     "forks": forks,
+    "variants": variants,
     "real-path": real_path,
 }
 # On the tree of every size.

@@ -76,6 +76,16 @@ class Tally:
         return {side: Runs(seconds=tuple(seconds)) for side, seconds in self._seconds.items()}
 
 
+@contextmanager
+def serving(bench: Bench, project: Path) -> Generator[None]:
+    """Have the local server of a project running."""
+    bench.mulligan(project, "serve", "--detach")
+    try:
+        yield
+    finally:
+        bench.mulligan(project, "serve", "--stop")
+
+
 def make_project(folder: Path, steps: Sequence[dict[str, Any]], *, name: str = "bench") -> None:
     """Put a plan file into a folder that is to be a project; it is JSON, which is YAML too."""
     (folder / "plan.yaml").write_text(json.dumps({"name": name, "steps": list(steps)}))

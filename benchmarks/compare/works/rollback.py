@@ -3,14 +3,15 @@
 import os
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 import mulligan
 from benchmarks.compare.contest import FifteenPaths, copy_tree
 from benchmarks.compare.processes import CommandFailed, run
 from benchmarks.compare.results import Work
-from benchmarks.compare.works.bench import ONE_STEP, Bench, Tally, commit_all, make_project
-from benchmarks.trees import make_repository
+from benchmarks.compare.works.bench import ONE_STEP, Bench, Tally, commit_all, make_project, serving
+from benchmarks.trees import Repository, make_repository
 
 
 def rollback(bench: Bench) -> Work:
@@ -26,27 +27,36 @@ def rollback(bench: Bench) -> Work:
         bench.mulligan(project, "plan", "execute", "plan.yaml")
         found = bench.mulligan_data(project, "plan", "status")
         sandbox, plan = bench.place / found["sandboxes"][0]["path"], found["plan_id"]
-        for _ in range(bench.repeats):
-            paths = FifteenPaths(sandbox, repository.sources)
-            paths.make()
-            bench.disk.settle()
-            tally.add("mulligan", bench.mulligan(project, "plan", "rollback", "--yes", plan, "first").seconds)
-            _expect_restored(paths, "mulligan plan rollback")
-            paths = FifteenPaths(checkout, repository.sources)
-            paths.make()
-            bench.disk.settle()
-            seconds = run(["git", "reset", "--quiet", "--hard"], bench.budget, cwd=checkout).seconds
-            seconds += run(["git", "clean", "--quiet", "-fd"], bench.budget, cwd=checkout).seconds
-            tally.add("git", seconds)
-            _expect_restored(paths, "git reset, git clean")
+        for side in ("mulligan", "mulligan, server running"):
+            with serving(bench, project) if side != "mulligan" else nullcontext():
+                for _ in range(bench.repeats):
+                    paths = FifteenPaths(sandbox, repository.sources)
+                    paths.make()
+                    bench.disk.settle()
+                    done = bench.mulligan(project, "plan", "rollback", "--yes", plan, "first")
+                    tally.add(side, done.seconds)
+                    _expect_restored(paths, "mulligan plan rollback")
+                    tally.add("git", _reset(bench, checkout, repository))
     return Work(
         key="rollback",
         title="plan rollback --yes of 15 paths as a process",
         files=bench.files,
         sides=tally.sides(),
-        how="in turns with git reset --hard, git clean -fd in a checkout of the same tree, nothing in it ignored",
+        how="with the local server and without it, in turns with git reset --hard, git clean -fd in a checkout of the"
+        " same tree, nothing in it ignored",
         failures=tally.failures,
     )
+
+
+def _reset(bench: Bench, checkout: Path, repository: Repository) -> float:
+    """Change fifteen paths of a checkout; return the seconds that git needs to bring them back."""
+    paths = FifteenPaths(checkout, repository.sources)
+    paths.make()
+    bench.disk.settle()
+    seconds = run(["git", "reset", "--quiet", "--hard"], bench.budget, cwd=checkout).seconds
+    seconds += run(["git", "clean", "--quiet", "-fd"], bench.budget, cwd=checkout).seconds
+    _expect_restored(paths, "git reset, git clean")
+    return seconds
 
 
 def session_rollback(bench: Bench) -> Work:

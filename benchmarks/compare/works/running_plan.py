@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.compare.contest import CHANGED_FILES, copy_tree
 from benchmarks.compare.processes import run
 from benchmarks.compare.results import Failure, Work
-from benchmarks.compare.works.bench import GIT, ONE_STEP, Bench, Tally, make_project
+from benchmarks.compare.works.bench import GIT, ONE_STEP, Bench, Tally, make_project, serving
 from benchmarks.trees import edit
 
 _STEP = Path(__file__).parent.parent / "drivers" / "plan_step.py"
@@ -38,7 +38,7 @@ def _measure(bench: Bench, key: str, title: str, *, checkout: bool) -> Work:
         files=bench.files,
         sides=tally.sides(),
         how="StepContext.checkpoint in a Python step of a running plan, seen from the step; mulligan checkpoint"
-        " create as a process; the figure of git is that of its row",
+        " create as a process, with the local server and without it; the figure of git is that of its row",
         failures=[_known(failure) for failure in tally.failures],
     )
 
@@ -71,6 +71,13 @@ def _run(bench: Bench, tally: Tally, *, checkout: bool) -> None:
         bench.disk.settle()
         done = bench.mulligan(project, "checkpoint", "create", found["plan_id"], "--label", f"c{number}")
         tally.add("checkpoint create as a process, 5 changes", done.seconds)
+    with tally.part("server running"), serving(bench, project):
+        for number in range(bench.repeats + 1):
+            edit(sandbox, bench.repository.sources, CHANGED_FILES, 2_000 + number)
+            bench.disk.settle()
+            done = bench.mulligan(project, "checkpoint", "create", found["plan_id"], "--label", f"s{number}")
+            if number:  # the server begins to watch with the first
+                tally.add("checkpoint create as a process, 5 changes, server running", done.seconds)
     for number in range(bench.repeats):
         bench.disk.settle()
         done = bench.mulligan(project, "checkpoint", "create", found["plan_id"], "--label", f"n{number}")

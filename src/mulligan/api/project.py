@@ -7,6 +7,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from mulligan import errors
 from mulligan.api.project_upkeep import ProjectUpkeep
 from mulligan.api.trials.project_trials import ProjectTrials
@@ -347,24 +349,30 @@ class Project(ProjectTrials, ProjectUpkeep):
         onto_branch: bool = False,
         keep_commits: bool = False,
         only: Sequence[str] = (),
+        end_processes: bool = False,
     ) -> Undone:
         """Take back what was done last and still counts, over all plans; what others changed since stays.
 
         `what` names a plan, to stay within it, or an entry of the timeline by its number. An apply to a checkout that
         is on another branch now needs `onto_branch`. With `keep_commits` only files change of what was done in place.
         `only` names sessions, prompts (`3`) and calls (`3.2`) of agents instead: what they did goes, and what others
-        did at the same time and since stays.
+        did at the same time and since stays. `end_processes` ends what calls of agents left running, first.
         """
+        end, left = end_processes and not dry_run, self._services.left_processes
         if only:
             if what is not None or onto_branch:
                 raise errors.UsageWrong(reason="`only` names what to undo", hint="leave the others out")
-            return self._services.only_undos.undo(
+            running = left.of_words(only, end=end)
+            done = self._services.only_undos.undo(
                 only, self._observer, dry_run=dry_run, keep_commits=keep_commits
             )
+            return replace(done, processes=tuple(running))
         number = what if isinstance(what, int) else self.entry_to_undo(what, settle=not dry_run)
-        return self._services.turns.undo(
+        running = left.of_entry(number, end=end)
+        done = self._services.turns.undo(
             number, self._observer, dry_run=dry_run, onto_branch=onto_branch, keep_commits=keep_commits
         )
+        return replace(done, processes=tuple(running))
 
     def redo(self, number: int | None = None, *, dry_run: bool = False, onto_branch: bool = False) -> Undone:
         """Bring back what was undone last; a number makes sure that it is that entry. `onto_branch` as in `undo`."""

@@ -47,6 +47,10 @@ class ProjectUpkeep:
         """Close the database, which is opened again when needed; no other thread may be using the project."""
         self._threads.close()
 
+    def interrupt(self) -> None:
+        """Ask plans that run through this object to stop, as Ctrl-C does: they can be resumed, through another one."""
+        self._threads.interrupt()
+
     def prepare(self) -> None:
         """Open the database, which makes it or brings it up to date."""
         with self._services.adapters.database.reading():

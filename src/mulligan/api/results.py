@@ -28,15 +28,17 @@ if TYPE_CHECKING:
     from mulligan.application.rollback.rollback_service import Rollback
     from mulligan.application.runs.plan_executor import Execution
     from mulligan.application.timeline.attributions import CallView
-    from mulligan.application.timeline.timeline_queries import EntryView
+    from mulligan.application.timeline.timeline_queries import EntryPoint, EntryView
     from mulligan.application.timeline.timeline_service import Undone
+    from mulligan.domain.agents.left_process import LeftProcess
     from mulligan.rows.completion_words import Word
     from mulligan.wiring.surroundings import Surroundings
 
 __all__ = [
     "Acceptance", "AgentChanges", "AgentList", "AgentView", "Appended", "Application", "AppliedResource",
-    "Bisection", "CallView", "CheckpointView", "Corrected", "EntryView", "Execution", "FileStanding", "FirstBad",
-    "FoundHome", "HookTests", "Impact", "InstalledHooks", "Listing", "PathRestore", "PathRestores", "PlanLine",
+    "Bisection", "CallView", "CheckpointView", "Corrected", "EntryPoint", "EntryView", "Execution",
+    "FileStanding", "FirstBad", "FoundHome", "HookTests", "Impact", "InstalledHooks", "LeftProcess", "Listing",
+    "PathRestore", "PathRestores", "PlanLine",
     "PlanProgress", "PlanRemoval", "PlanStatus", "ProjectList", "PrunedProjects", "Pruning", "Purge",
     "RemovedPlan", "RevertedChange", "Rollback", "StepOutput", "StoredPath", "Surroundings", "TreeListing",
     "Trial", "Tried", "Undone", "Variant", "Word",

@@ -152,7 +152,9 @@ class Invocation(Struct, kw_only=True, dict=True):
     def _opened(self, project: "Project") -> "Project":
         self.found = project
         if project.notes:
-            from mulligan.cli.command_words import in_commands  # here: few projects have something to say
+            from mulligan.api.operations.command_words import (
+                in_commands,  # here: few projects have something to say
+            )
 
             for note in project.notes:
                 self._tell(in_commands(note))

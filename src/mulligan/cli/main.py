@@ -43,6 +43,7 @@ _COMMANDS = {
     "log": "mulligan.cli.commands.plans.log_command",
     **dict.fromkeys(("bisect", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
     "hook": "mulligan.cli.agents.hook_command",
+    "mcp": "mulligan.cli.agents.mcp_command",
     **dict.fromkeys(("forget", "restore"), "mulligan.cli.commands.path_commands"),
     **dict.fromkeys(_WRAPPERS, "mulligan.cli.commands.run_command"),
 }
@@ -156,8 +157,6 @@ def run(arguments: Sequence[str]) -> int:
         answer = Answer(data=None, error=_misused(exc, name))
     except (KeyboardInterrupt, click.Abort):
         answer = Answer(data=None, error=Interrupted())
-    except OSError as exc:  # a name too long for the system, for one; work is translated where it is done
-        answer = Answer(data=None, error=_system_error(exc))
     except Exception as exc:  # noqa: BLE001 - a script gets its document and an exit code from a bug too
         answer = Answer(data=None, error=_unforeseen(exc, invocation))
     if name in _WRAPPERS and answer.error is not None and answer.exit_code is None:
@@ -186,11 +185,12 @@ def _interrupt(_signal: int, _frame: object) -> None:
 
 
 def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
-    """Return the cause of an unexpected error: an impossible file name, invalid rows, or a bug."""
-    if isinstance(exc, UnicodeEncodeError) or (isinstance(exc, ValueError) and "embedded null" in str(exc)):
-        return errors.UsageWrong(
-            reason="a path has a character that no file name has", hint="give another one"
-        )
+    """Return the cause of an unexpected error: the system, an impossible file name, invalid rows, or a bug."""
+    from mulligan.api.operations.foreign_errors import our_error  # here: seldom needed
+
+    error = our_error(exc)
+    if not isinstance(error, errors.InternalError):
+        return error
     if explained := invocation.unsound_rows():
         return explained
     import traceback
@@ -198,21 +198,13 @@ def _unforeseen(exc: Exception, invocation: Invocation) -> MulliganError:
     from mulligan.api.document import harmless_lines
 
     write(sys.stderr, harmless_lines("".join(traceback.format_exception(exc))))
-    return errors.InternalError(reason=f"{type(exc).__name__}: {exc}")
+    return error
 
 
 def _misused(exc: click.ClickException, command: str) -> errors.UsageWrong:
     from mulligan.cli.commands.usage_errors import usage_error  # here: only a mistake needs it
 
     return usage_error(exc, command)
-
-
-def _system_error(exc: OSError) -> errors.SystemFailed:
-    if isinstance(exc.filename, str):
-        return errors.SystemFailed(path=exc.filename, reason=exc.strerror or str(exc))
-    return errors.SystemFailed(
-        path="the system", reason=exc.strerror or str(exc), hint=errors.SystemFailed.usual_advice()
-    )
 
 
 def _format_in(arguments: Sequence[str]) -> str | None:

@@ -8,8 +8,8 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from mulligan.api.operations.command_words import command_line
 from mulligan.cli.answers.answer import Block, Document, Drawing, Line, Output, Patch, Row, Span, Table
-from mulligan.cli.command_words import command_line
 from mulligan.errors import Advice, NextStep
 
 # Not as part of a path: a sandbox is where it is.

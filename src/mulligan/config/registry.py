@@ -218,6 +218,14 @@ SETTINGS: tuple[Setting, ...] = (
         in_plan_files=False,
     ),
     Setting(
+        key="agent.follow-conversation",
+        type=true_or_false(),
+        default=False,
+        meaning="whether files go back when the user goes back in the conversation with an agent; otherwise they are "
+        "offered",
+        in_plan_files=False,
+    ),
+    Setting(
         key="agent.keep-days",
         type=whole_number(1),
         default=30,

@@ -151,6 +151,7 @@ class Settings(Struct, frozen=True):
     isolate = _Value("sandbox.isolate", Isolation)
     writable = _Value("sandbox.writable", tuple[str, ...])  # `~` is the user's home
     agent_databases = _Value("agent.databases", tuple[str, ...])  # patterns for pathlib's `glob`
+    agent_follow_conversation = _Value("agent.follow-conversation", bool)
     agent_keep_days = _Value("agent.keep-days", int)
     agent_keep_bytes = _Value("agent.keep-bytes", int)  # 0: any amount
     apply_commit = _Value("apply.commit", bool)

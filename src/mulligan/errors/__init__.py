@@ -53,13 +53,13 @@ __getattr__, __dir__, __all__ = lazy_exports(
         ),
         "mulligan.errors.refused_places": (
             "AgentFileUnusable AgentMissing AgentPlaceUnsuitable ApplyUnderWay BranchDiffers ChangedMeanwhile "
-            "CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseTooNew DiskLimitExceeded FileInUse "
-            "LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay PathIsFolder "
-            "PathNotForgettable PathNotInCheckpoint PathNowhere PathOutside PathReserved ProjectBusy "
-            "ProjectCopied ProjectForeign ProjectHomeMissing ProjectInSandbox ProjectMadeMeanwhile "
-            "ProjectNotFound ProjectUncertain ProjectUnusable RealPathImpossible ResourceUnsuitable "
-            "SandboxMissing TargetExists ToolArgumentsUnfit ToolMissing ToolNotCheckpointable ToolUnknown "
-            "ToolsUnsafe ToolsUntrusted TreeChanged"
+            "CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseTooNew DiskLimitExceeded "
+            "ExtraMissing FileInUse LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay "
+            "PathIsFolder PathNotForgettable PathNotInCheckpoint PathNowhere PathOutside PathReserved "
+            "ProjectBusy ProjectCopied ProjectForeign ProjectHomeMissing ProjectInSandbox "
+            "ProjectMadeMeanwhile ProjectNotFound ProjectUncertain ProjectUnusable RealPathImpossible "
+            "ResourceUnsuitable SandboxMissing TargetExists ToolArgumentsUnfit ToolMissing "
+            "ToolNotCheckpointable ToolUnknown ToolsUnsafe ToolsUntrusted TreeChanged"
         ),
         "mulligan.errors.refused_plans": (
             "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CallNotFound CheckpointForeign "

@@ -18,6 +18,14 @@ class ProjectNotFound(Refused):
     )
 
 
+class ExtraMissing(Refused):
+    """A part of mulligan needs packages that are not installed."""
+
+    http_status = 501
+    message = "{feature} needs packages that are not installed: the extra mulligan[{extra}]"
+    hint = "install them: `{command}`"
+
+
 class ProjectForeign(Refused):
     """The project home belongs to another user."""
 

@@ -18,7 +18,7 @@ from mulligan.wiring.layered_settings import LayeredSettings
 from mulligan.wiring.system_clock import SystemClock, UlidSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mulligan.adapters.engine.side_thread import SideThreads
     from mulligan.adapters.homes.home_census import HomeCensus
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
     from mulligan.adapters.tools.project_toolbox import ProjectToolbox
     from mulligan.config import Entry
+    from mulligan.domain.agents.conversation import Lineage
+    from mulligan.domain.agents.left_process import RunningProcess
     from mulligan.osfiles.tempdirs import Rooms
     from mulligan.ports import ChangeReports, Confinement, Pins, RealPlaces
     from mulligan.rows.database import Database
@@ -136,6 +138,24 @@ class Adapters:
         from mulligan.adapters.sandboxes.agent_workplace import resources_in
 
         return resources_in(self.project, Path(folder), self.settings.of_project().agent_databases)
+
+    def conversation_of(self, transcript: str, prompt: str) -> Lineage | None:
+        """Return the prompts that a prompt of an agent continues from."""
+        from mulligan.adapters.agents.transcripts import conversation_of
+
+        return conversation_of(transcript, prompt)
+
+    def processes_of(self, session: str, folder: str) -> Sequence[RunningProcess]:
+        """Return the processes of an agent's session in a folder."""
+        from mulligan.adapters.agents.agent_processes import processes_of
+
+        return processes_of(session, folder, self.clock.now)
+
+    def end_process(self, process: RunningProcess) -> bool:
+        """End a process of an agent; return whether it is gone."""
+        from mulligan.adapters.agents.agent_processes import end_process
+
+        return end_process(process)
 
     def shown_settings(self) -> list[Entry]:
         """Every setting of the project; the database's address is shown as it is used."""

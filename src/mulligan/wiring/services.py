@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from mulligan.application.sandboxes.doctor import DoctorService
     from mulligan.application.subplans.conflict_resolution import ResolveService
     from mulligan.application.timeline.attributions import Attributions
+    from mulligan.application.timeline.left_processes import LeftProcesses
     from mulligan.application.timeline.only_undo import OnlyUndoService
     from mulligan.application.timeline.timeline_queries import TimelineQueries
     from mulligan.application.timeline.timeline_service import TimelineService
@@ -144,6 +145,7 @@ class Services:
     ended = _in("sandboxes.ended_sandboxes.EndedSandboxes")
     failures = _in("runs.step_failure.FailureService")
     forks = _in("sandboxes.fork_sources.ForkSources")
+    left_processes: LeftProcesses = _in("timeline.left_processes.LeftProcesses")
     leftovers = _in("paths.purge_leftovers.PurgeLeftovers")
     manager = _in("checkpoints.checkpoint_manager.CheckpointManager")
     mending = _in("plans.plan_edits.PlanMending")

@@ -32,6 +32,11 @@ class ThreadServices:
         for kept in list(self._all):
             kept.services.adapters.close()
 
+    def interrupt(self) -> None:
+        """Ask the work of all threads to stop."""
+        for kept in list(self._all):
+            kept.services.adapters.stop.ask()
+
     def _keep(self, services: Services) -> Services:
         self._here.kept = kept = _OfThread(services)
         self._all.add(kept)

@@ -13,7 +13,7 @@ import click
 import pytest
 
 import mulligan
-from mulligan.cli.command_words import COMMANDS, OPTIONS, command_line, in_commands
+from mulligan.api.operations.command_words import COMMANDS, OPTIONS, command_line, in_commands
 from mulligan.cli.main import program
 from mulligan.errors import Advice, NextStep, PlanBusy
 from mulligan.errors.next_step import Verb

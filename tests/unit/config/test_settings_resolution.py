@@ -76,6 +76,7 @@ def test_the_registry_is_the_documented_one() -> None:
         "sandbox.isolate": "MULLIGAN_SANDBOX_ISOLATE",
         "sandbox.writable": "MULLIGAN_SANDBOX_WRITABLE",
         "agent.databases": "MULLIGAN_AGENT_DATABASES",
+        "agent.follow-conversation": "MULLIGAN_AGENT_FOLLOW_CONVERSATION",
         "agent.keep-days": "MULLIGAN_AGENT_KEEP_DAYS",
         "agent.keep-bytes": "MULLIGAN_AGENT_KEEP_BYTES",
         "apply.commit": "MULLIGAN_APPLY_COMMIT",
@@ -91,6 +92,7 @@ def test_the_registry_is_the_documented_one() -> None:
         *("server.start", "server.idle-timeout"),
         *(
             "agent.databases",
+            "agent.follow-conversation",
             "agent.keep-days",
             "agent.keep-bytes",
             "sandbox.pool",
@@ -122,6 +124,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
                     "sandbox.isolate": "required",
                     "sandbox.writable": "/srv:~/go",
                     "agent.databases": "*.db,data/**/*.sqlite3",
+                    "agent.follow-conversation": "true",
                     "agent.keep-days": "7",
                     "agent.keep-bytes": "2GB",
                     "apply.commit": "no",
@@ -147,6 +150,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
     assert settings.disk_limit == 20_000_000_000
     assert settings.isolate is Isolation.REQUIRED
     assert settings.writable == ("/srv", "~/go")
+    assert settings.agent_follow_conversation
     assert (settings.agent_keep_days, settings.agent_keep_bytes) == (7, 2 * 10**9)
     assert settings.agent_databases == ("*.db", "data/**/*.sqlite3")
     assert settings.apply_commit is False

@@ -42,6 +42,10 @@ class AgentFile(Struct, frozen=True):
             raise AgentFileUnusable(file=str(self.path), line=1, reason="is larger than 4 MiB")
         return data
 
+    def is_inside(self, folder: Path) -> bool:
+        """Return whether it is in a folder, wherever symlinks on the way lead."""
+        return self.path.resolve().is_relative_to(folder.resolve())
+
     def missing_folders(self) -> list[Path]:
         """Return the folders above it that are not there, the outermost first."""
         missing = [folder for folder in self.path.parents if not folder.exists()]

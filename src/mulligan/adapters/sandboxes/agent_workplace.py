@@ -35,8 +35,11 @@ def checkout_around(project: Path, folder: Path) -> Path | None:
 
 
 def _databases(place: Path, pattern: str) -> Iterator[Path]:
+    inside = place.resolve()
     for file in place.glob(pattern):
-        plain = file.is_file() and not file.is_symlink() and not file.name.endswith(_SIDECARS)
+        # One that a symlink leads to is not in the folder, or is found by its own path.
+        own = file.resolve() == inside / file.relative_to(place)
+        plain = own and file.is_file() and not file.name.endswith(_SIDECARS)
         if plain and ".git" not in file.relative_to(place).parts:
             yield file
 

@@ -4,7 +4,6 @@ Making a copy of a large tree takes far longer than setting one right in which l
 never trusted: the plan that adopts it compares every file with what the store remembers of it.
 """
 
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -128,6 +127,8 @@ class ParkedTrees(Struct, frozen=True, eq=False, kw_only=True):
 
     def _shelf_of(self, sandbox: Sandbox) -> Path:
         """Return the folder for trees with the same content: of one resource, leaving out the same."""
+        import hashlib  # here: it loads a library for cryptography, and most commands park nothing
+
         facts = (sandbox.type, sandbox.location, *sandbox.excluded, "", *sandbox.patterns)
         return self.home / PARKED / hashlib.sha256(os.fsencode("\0".join(facts))).hexdigest()[:16]
 

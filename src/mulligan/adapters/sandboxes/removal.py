@@ -8,7 +8,6 @@ import errno
 import fcntl
 import os
 import stat
-import subprocess
 import sys
 import threading
 from collections.abc import Generator
@@ -93,6 +92,8 @@ def _remover_at_work(home: Path) -> bool:
 
 def _start_remover(home: Path) -> None:
     """Let a process of its own clear the trash, which outlives this one; where none can be started, clear it here."""
+    import subprocess  # here: most of what is removed is small
+
     words = [sys.executable, "-P", "-m", "mulligan.adapters.sandboxes.remover", str(home)]
     try:
         nothing = subprocess.DEVNULL

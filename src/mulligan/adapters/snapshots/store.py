@@ -1,4 +1,9 @@
-"""The SnapshotStore port over packs, trees and the stat cache."""
+"""The SnapshotStore port over packs, trees and the stat cache.
+
+What makes new trees, and what sweeps or verifies packs, is imported where it is used: most commands do neither.
+"""
+
+from __future__ import annotations
 
 import os
 import posixpath
@@ -7,6 +12,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -19,20 +25,16 @@ from mulligan.adapters.snapshots.capture.full_capture import Surveyed, unheld_in
 from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
 from mulligan.adapters.snapshots.format.chunks import pieces
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, EntryKind
-from mulligan.adapters.snapshots.new_trees.tree_creation import Creation, Source
 from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
-from mulligan.adapters.snapshots.packs.live_objects import Marks
 from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
 from mulligan.adapters.snapshots.packs.repack import join_small_packs
 from mulligan.adapters.snapshots.packs.sinks import HashingSink, Sink
 from mulligan.adapters.snapshots.packs.sweep import Level, Sweep
-from mulligan.adapters.snapshots.packs.verification import Verification
 from mulligan.adapters.snapshots.restore.adoption import doubts_about
 from mulligan.adapters.snapshots.restore.asides import Asides
 from mulligan.adapters.snapshots.restore.collisions import answers_to_another_name, refuse_collisions
 from mulligan.adapters.snapshots.restore.known_tree import KnownTree, changed_at
 from mulligan.adapters.snapshots.restore.real_tree import holds
-from mulligan.adapters.snapshots.restore.replacement import replace_files
 from mulligan.adapters.snapshots.restore.restore_plan import Difference, SparedRecords, compare_trees
 from mulligan.adapters.snapshots.restore.restorer import Restoring
 from mulligan.adapters.snapshots.scan.exclusions import exclusions_in, exclusions_of, left_out_in
@@ -58,16 +60,11 @@ from mulligan.errors import SystemFailed
 from mulligan.osfiles.directory_handles import Folders, path_of
 from mulligan.osfiles.folders import reserved
 from mulligan.osfiles.tempdirs import Rooms
-from mulligan.ports import (
-    ChangeReports,
-    Lease,
-    Leases,
-    Observer,
-    PackStorage,
-    Replacement,
-    Unobserved,
-    WorkingTree,
-)
+from mulligan.ports import Lease, Unobserved
+
+if TYPE_CHECKING:
+    from mulligan.adapters.snapshots.new_trees.tree_creation import Source
+    from mulligan.ports import ChangeReports, Leases, Observer, PackStorage, Replacement, WorkingTree
 
 
 class PackedSnapshotStore(PackedTrees):
@@ -352,6 +349,8 @@ class PackedSnapshotStore(PackedTrees):
             return
         with translated(tree.path, written=self._work):
             self._objects.refresh()
+            from mulligan.adapters.snapshots.new_trees.tree_creation import Creation
+
             creation = Creation(snapshot, tree, self._objects, self._folders, self._source(like), observer)
             top = creation.run(self._now_ns)
             self._cache.remember(
@@ -364,6 +363,8 @@ class PackedSnapshotStore(PackedTrees):
 
     def _source(self, tree: WorkingTree | None) -> Source | None:
         """Return what is known of a tree that files can be copied from, where that can be relied on."""
+        from mulligan.adapters.snapshots.new_trees.tree_creation import Source
+
         if tree is None or keeps_no_times(tree.path):
             return None
         top = self._cache.recall(tree.cache_key, self._objects).top
@@ -405,6 +406,8 @@ class PackedSnapshotStore(PackedTrees):
 
     def replace_files(self, folder: Path, replacements: Sequence[Replacement]) -> None:
         with translated(folder):
+            from mulligan.adapters.snapshots.restore.replacement import replace_files
+
             replace_files(self._asides, folder, replacements)
 
     def recover(self, tree: WorkingTree) -> tuple[str, ...]:
@@ -418,6 +421,8 @@ class PackedSnapshotStore(PackedTrees):
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         with translated(self._work):
             self._objects.refresh()
+            from mulligan.adapters.snapshots.packs.verification import Verification
+
             return Verification(objects=self._objects, observer=observer, quick=quick).run(snapshots)
 
     def sweep(
@@ -431,6 +436,8 @@ class PackedSnapshotStore(PackedTrees):
         with translated(self._work), self._leases.exclusive(Lease.UPKEEP):
             self._objects.refresh()
             alone = partial(self._leases.exclusive, Lease.OBJECTS)
+            from mulligan.adapters.snapshots.packs.live_objects import Marks
+
             marks = Marks(self._objects.read, observer)
             sweep = Sweep(self._objects, alone, live, observer, marks, thorough=thorough)
             if dry_run:

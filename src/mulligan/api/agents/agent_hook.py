@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from mulligan.adapters.agents.event_notes import EventNote, EventNotes
 from mulligan.adapters.agents.hook_pause import is_paused
 from mulligan.adapters.homes.home_search import Standing
+from mulligan.api.operations.command_words import in_commands
 from mulligan.config import ServerStart
 from mulligan.domain.agents.agent_event import AgentEvent, EventKind, HookAnswer
 from mulligan.domain.agents.agent_table import Agent
@@ -48,21 +49,44 @@ class HookCall(Struct, frozen=True, kw_only=True):
 
 def answer_hook(around: Surroundings, call: HookCall, stdin: BinaryIO) -> HookReply:
     """Record what a hook reports, and return the reply for its agent."""
+    kind, answer = _answered(
+        around,
+        call,
+        lambda: hook_event(around, call, stdin.read(LARGEST + 1)),
+        lambda event: _recorded(around, call, event),
+    )
+    return reply_of(call.agent, kind, answer)
+
+
+def answer_in(project: Project, around: Surroundings, call: HookCall, event: AgentEvent) -> HookAnswer:
+    """Record an event in a project that stays open, and return the answer."""
+    return _answered(around, call, lambda: event, lambda each: _recorded_in(project, each))[1]
+
+
+def _answered(
+    around: Surroundings,
+    call: HookCall,
+    read: Callable[[], AgentEvent | None],
+    record: Callable[[AgentEvent], HookAnswer],
+) -> tuple[EventKind, HookAnswer]:
+    """Record an event, whatever goes wrong, and note that it arrived; return its kind and the answer."""
     kind = call.agent.events.get(call.event or "", EventKind.SESSION_START)
     event: AgentEvent | None = None
     problem: str | None = None
     begun = time.monotonic()
     try:
-        event = hook_event(around, call, stdin.read(LARGEST + 1))
+        event = read()
         if event is None:
-            return HookReply()
+            return kind, HookAnswer()
         kind = event.kind
-        answer = _recorded(around, call, event)
+        answer = record(event)
+        if answer.message is not None:
+            answer = replace(answer, message=in_commands(answer.message))
     except Exception as exc:  # noqa: BLE001 - whatever it is must not stop the agent
         problem = _text_of(exc)
         answer = _failed(around, call, event, exc)
     _leave_note(around, call, event, kind, time.monotonic() - begun, problem)
-    return reply_of(call.agent, kind, answer)
+    return kind, answer
 
 
 def _leave_note(
@@ -102,19 +126,6 @@ def is_of_project(home: Path, around: Surroundings, event: AgentEvent) -> bool:
     except MulliganError:
         return False  # the hook itself says what is wrong
     return place.home == home and place.standing is Standing.SETTLED and index_of(around).holds(home)
-
-
-def answer_in(project: Project, around: Surroundings, call: HookCall, event: AgentEvent) -> HookAnswer:
-    """Record an event in a project that stays open, and return the answer."""
-    problem: str | None = None
-    begun = time.monotonic()
-    try:
-        answer = _recorded_in(project, event)
-    except Exception as exc:  # noqa: BLE001 - whatever it is must not stop the agent
-        problem = _text_of(exc)
-        answer = _failed(around, call, event, exc)
-    _leave_note(around, call, event, event.kind, time.monotonic() - begun, problem)
-    return answer
 
 
 def _recorded_in(project: Project, event: AgentEvent) -> HookAnswer:
@@ -173,7 +184,9 @@ def _opened(around: Surroundings, call: HookCall, event: AgentEvent) -> Project:
 
 def _failed(around: Surroundings, call: HookCall, event: AgentEvent | None, exc: Exception) -> HookAnswer:
     text = _text_of(exc)
-    hint = exc.next_step if isinstance(exc, MulliganError) else "look at it with: mulligan doctor"
+    hint = (
+        in_commands(exc.next_step) if isinstance(exc, MulliganError) else "look at it with: mulligan doctor"
+    )
     if call.strict:
         return HookAnswer(block=f"mulligan could not take a checkpoint: {text}; {hint}")
     session = event.session if event is not None else ""

@@ -16,16 +16,24 @@ from mulligan.api.agents.agent_places import (
     base_folder,
     is_found,
     named_agents,
+    own_command,
     own_program,
     records_of,
     scope_named,
     scope_root,
     version_of,
 )
+from mulligan.api.operations.extras import has_extra, installing
 from mulligan.domain.agents.agent_table import AGENTS, Agent
 from mulligan.domain.agents.hook_entries import HookOptions, Place, Scope, knows_on_failure, places_of
 from mulligan.domain.agents.hook_text import is_left_over, with_hooks, without_hooks
 from mulligan.domain.agents.plugin_files import MARK
+from mulligan.domain.agents.server_entries import (
+    ServerPlace,
+    server_place_of,
+    with_server,
+    without_server,
+)
 from mulligan.domain.text.json_edit import JsonTextInvalid
 from mulligan.domain.trees.git_patch import Version, patch_of
 from mulligan.errors import AgentFileUnusable, AgentMissing
@@ -83,6 +91,34 @@ class _Edit(Struct, frozen=True, kw_only=True):
     installs: bool  # otherwise our hooks go
 
 
+class _Content(Struct, frozen=True, kw_only=True):
+    """Our part of a file: hooks, the server of tools, or both."""
+
+    agent: Agent
+    place: Place
+    hooks: bool
+    server: ServerPlace | None
+
+    @property
+    def is_json(self) -> bool:
+        """Return whether the file is JSON."""
+        return self.hooks or self.server is None or bool(self.server.keys)
+
+    def put_in(self, text: str, options: HookOptions) -> str:
+        """Return a file with our part."""
+        if self.hooks:
+            text = with_hooks(text, self.agent, self.place, options)
+        if self.server is not None:
+            text = with_server(text, self.agent, self.server, options.server)
+        return text
+
+    def taken_from(self, text: str, original: str | None) -> str:
+        """Return a file without our part; what the original has of it stays."""
+        if self.server is not None:
+            text = without_server(text, self.server, original)
+        return without_hooks(text, self.agent, self.place, original) if self.hooks else text
+
+
 def install(
     around: Surroundings,
     names: Sequence[str],
@@ -105,6 +141,8 @@ def install(
             options = _options(around, agent, strict=strict, everywhere=everywhere)
             if strict and agent.name == "claude-code" and not knows_on_failure(options.version):
                 messages.append(_CANNOT_BLOCK)
+            if not options.server and server_place_of(agent, place) is not None:
+                messages.append(_without_tools(agent))
             planned.append((agent, list(_install_edits(around, records, agent, place, root, options))))
         changes = [
             _change(agent, place, [_done(records, edit, dry_run=dry_run) for edit in edits])
@@ -133,6 +171,13 @@ def uninstall(
     return AgentChanges(agents=changes, strict=False, everywhere=False, dry_run=dry_run)
 
 
+def _without_tools(agent: Agent) -> str:
+    return (
+        f"{agent.title} gets the hooks, and not the tools of `mulligan mcp`: these need the extra mulligan[mcp]; "
+        f"`{installing('mcp')}`, then install again"
+    )
+
+
 def found_agents(around: Surroundings) -> list[Agent]:
     """Return the agents that are on this machine."""
     found = [agent for agent in AGENTS.values() if is_found(around, agent)]
@@ -143,12 +188,30 @@ def found_agents(around: Surroundings) -> list[Agent]:
 
 def _options(around: Surroundings, agent: Agent, *, strict: bool, everywhere: bool) -> HookOptions:
     version = version_of(around, agent) if strict and agent.name == "claude-code" else None
-    return HookOptions(program=own_program(), strict=strict, everywhere=everywhere, version=version)
+    server = (*own_command(), "mcp") if has_extra("mcp") else ()
+    return HookOptions(
+        program=own_program(), strict=strict, everywhere=everywhere, version=version, server=server
+    )
 
 
-def _files(around: Surroundings, agent: Agent, scope: Scope, root: Path) -> Iterator[tuple[Place, AgentFile]]:
-    for place in places_of(agent, scope):
-        yield place, AgentFile(base_folder(around, place, root) / place.name)
+def _files(
+    around: Surroundings, agent: Agent, scope: Scope, root: Path
+) -> Iterator[tuple[_Content, AgentFile]]:
+    """Return the files of an agent, with what of ours is in each."""
+    server, places = server_place_of(agent, scope), list(places_of(agent, scope))
+    alone = server is not None and server.place not in places
+    for place in [*places, server.place] if server is not None and alone else places:
+        of_server = server if server is not None and server.place == place else None
+        content = _Content(agent=agent, place=place, hooks=place in places, server=of_server)
+        file = AgentFile(base_folder(around, place, root) / place.name)
+        if scope is Scope.PROJECT and not file.is_inside(root):
+            raise AgentFileUnusable(
+                file=str(file.path),
+                line=1,
+                reason="leads out of the project through a symlink",
+                hint="write into the configuration of the user instead: without --scope project",
+            )
+        yield content, file
 
 
 def _install_edits(
@@ -159,8 +222,8 @@ def _install_edits(
     root: Path,
     options: HookOptions,
 ) -> Iterator[_Edit]:
-    for place, file in _files(around, agent, scope, root):
-        now = file.read()
+    for content, file in _files(around, agent, scope, root):
+        place, now = content.place, file.read()
         record = records.of(file.path)
         untouched = record is not None and now is not None and digest(now) == record.written
         text = _text(file, now)
@@ -173,12 +236,14 @@ def _install_edits(
                 original = records.original(record)
             else:
                 known = records.original(record) if record is not None else None
-                cleared = without_hooks(text, agent, place, None if known is None else _text(file, known))
+                cleared = content.taken_from(text, None if known is None else _text(file, known))
                 original = None if now is None or place.own else cleared.encode()
             base = "" if original is None else _text(file, original)
-            wanted = with_hooks(text, agent, place, options)
+            wanted = content.put_in(text, options)
             if wanted != text:  # written again from what was there before, so that nothing adds up
-                wanted = with_hooks(base, agent, place, options)
+                wanted = content.put_in(base, options)
+        if wanted == text and record is None and not content.hooks and not options.server:
+            continue  # it has nothing of ours, and gets nothing
         yield _Edit(
             agent=agent,
             file=file,
@@ -193,8 +258,8 @@ def _install_edits(
 def _uninstall_edits(
     around: Surroundings, records: InstallRecords, agent: Agent, scope: Scope, root: Path
 ) -> Iterator[_Edit]:
-    for place, file in reversed(list(_files(around, agent, scope, root))):
-        now, record = file.read(), records.of(file.path)
+    for content, file in reversed(list(_files(around, agent, scope, root))):
+        place, now, record = content.place, file.read(), records.of(file.path)
         if now is None and record is None:
             continue
         original = records.original(record) if record is not None else None
@@ -208,9 +273,10 @@ def _uninstall_edits(
             if place.own and MARK not in text:
                 continue
             with _naming(file):
-                left = without_hooks(text, agent, place, None if original is None else _text(file, original))
+                left = content.taken_from(text, None if original is None else _text(file, original))
                 made = place.own or (record is not None and record.original is None)
-                wanted = None if made and (place.own or is_left_over(left, agent)) else left.encode()
+                over = place.own or (is_left_over(left, agent) if content.is_json else not left.strip())
+                wanted = None if made and over else left.encode()
         if wanted == now and record is None:
             continue
         yield _Edit(

@@ -94,10 +94,15 @@ def base_folder(around: Surroundings, place: Place, root: Path) -> Path:
 def own_program() -> tuple[str, ...]:
     """Return the words that a hook starts: the client that asks the local server, if it was built, and this program."""
     client = (str(HOOK_CLIENT),) if os.access(HOOK_CLIENT, os.X_OK) else ()
+    return (*client, *own_command())
+
+
+def own_command() -> tuple[str, ...]:
+    """Return the words that start this program."""
     script = Path(sys.executable).with_name("mulligan")
     if script.is_file() and os.access(script, os.X_OK):
-        return (*client, str(script))
-    return (*client, sys.executable, "-P", "-m", "mulligan")
+        return (str(script),)
+    return (sys.executable, "-P", "-m", "mulligan")
 
 
 def version_of(around: Surroundings, agent: Agent) -> tuple[int, ...] | None:

@@ -5,8 +5,9 @@ event captures the folder first. What changed outside of any call is a `found` g
 no end belongs to that call.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,8 +16,11 @@ from mulligan.application.agents.session_plans import SessionPlans
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.runs.commit import Commit, Entry
 from mulligan.application.runs.run import Run
+from mulligan.application.timeline.left_processes import LeftProcesses
+from mulligan.application.timeline.only_undo import OnlyUndoService
 from mulligan.domain.agents.agent_event import AgentEvent, EventKind, HookAnswer
 from mulligan.domain.agents.agent_session import UNSEEN_PROMPT, AgentMoment, AgentSession, prompt_title
+from mulligan.domain.agents.conversation import Lineage, left_behind, not_offered, reverted_from
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, Reason
 from mulligan.domain.history.timeline_entry import DeedKind, DeedStatus, TimelineEntry
 from mulligan.domain.plans.event import EventType
@@ -26,13 +30,16 @@ from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CallId, GroupId
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.domain.trees.tree_difference import without_hidden
-from mulligan.errors import CheckpointNotFound
+from mulligan.errors import Advice, CheckpointNotFound, MulliganError, NextStep
 from mulligan.ports import Clock, Ids, Observer, SnapshotStore
 from mulligan.rows.database import Database
 
 _CALLS = (EventKind.BEFORE_CALL, EventKind.AFTER_CALL)
 _ENDS = (EventKind.STOP, EventKind.INTERRUPT, EventKind.SESSION_END)
 _NAMED = 20  # files in the context for the agent
+
+# Returns the prompts that a prompt continues from, out of the agent's transcript at a path.
+ConversationOf: TypeAlias = Callable[[str, str], Lineage | None]
 
 
 class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
@@ -42,6 +49,9 @@ class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
     agent_plans: SessionPlans
     checkpoints: CheckpointService
     store: SnapshotStore
+    only_undos: OnlyUndoService
+    left_processes: LeftProcesses
+    conversation_of: ConversationOf
     ids: Ids
     clock: Clock
 
@@ -52,12 +62,78 @@ class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
         with self.agent_plans.one_by_one():
             session = self.agent_plans.find(event)
             if session is None:
-                if event.kind in (*_ENDS, EventKind.SUBAGENT_STOP):
+                if event.kind in (*_ENDS, EventKind.SUBAGENT_STOP, EventKind.WENT_BACK):
                     return HookAnswer()
                 self.agent_plans.prune_idle(observer)
                 session = self.agent_plans.begin(event)
+            gone = self._left_behind(session, event)
+            follows = bool(gone) and self.agent_plans.settings.for_plan({}).agent_follow_conversation
+            message = self._followed(gone, observer) if follows else _offer(gone)
             with self.agent_plans.claimed(session, observer) as run:
-                return self._recorded(run, session, event)
+                answer = self._recorded(run, session, event)
+            said = [text for text in (message, self._still_running(session, event)) if text]
+            return replace(answer, message=_lines(said)) if said else answer
+
+    # --- processes -----------------------------------------------------------------------------------------
+
+    def _still_running(self, session: AgentSession, event: AgentEvent) -> str | None:
+        """Name the processes that calls which this event cut off left running."""
+        if event.kind not in (EventKind.PROMPT, EventKind.STOP, EventKind.INTERRUPT) or session.entry is None:
+            return None
+        with self.database.reading() as db:
+            named = self.left_processes.attributions.named_calls(db, session.entry)
+            newest = db.agents.newest(session.plan_id)
+        now = newest.group_id if newest is not None else None
+        cut_off = [each for each in named if each.call.status is CallStatus.INTERRUPTED]
+        cut_off = [each for each in cut_off if each.call.detail.get("until") == now]
+        left = self.left_processes.of_calls(cut_off) if cut_off else ()
+        if not left:
+            return None
+        words = "; ".join(
+            f"process {each.pid} of call {each.call} ({each.command})" for each in left[:_NAMED]
+        )
+        pids = " ".join(str(each.pid) for each in left)
+        return f"mulligan: still running after a call was cut off: {words}. To end what runs: kill {pids}"
+
+    # --- the conversation ----------------------------------------------------------------------------------
+
+    def _left_behind(self, session: AgentSession, event: AgentEvent) -> Sequence[TimelineEntry]:
+        """Return the prompts that changed files and that the user left behind in the conversation, each time once."""
+        with self.database.reading() as db:
+            entries = db.entries.live_of(session.plan_id)
+            own = next((entry for entry in entries if entry.number == session.entry), None)
+        if event.kind is EventKind.WENT_BACK and event.prompt is not None:
+            return self._to_offer(reverted_from(entries, event.prompt), None)
+        if own is None or event.transcript is None or own.detail.get("looked"):
+            return ()
+        if event.kind not in (EventKind.BEFORE_CALL, EventKind.STOP) or session.prompt is None:
+            return ()
+        lineage = self.conversation_of(event.transcript, session.prompt)
+        if lineage is None:
+            return ()
+        return self._to_offer(left_behind(entries, lineage, session.prompt), own)
+
+    def _to_offer(self, gone: Sequence[TimelineEntry], own: TimelineEntry | None) -> Sequence[TimelineEntry]:
+        """Return what was not offered yet, and remember that it is offered now."""
+        offered = not_offered(gone)
+        with self.database.writing() as db:
+            for entry in offered:
+                db.entries.note(entry, {"offered": True})
+            if own is not None:
+                db.entries.note(own, {"looked": True})
+        return offered
+
+    def _followed(self, gone: Sequence[TimelineEntry], observer: Observer) -> str:
+        """Take back what was done for prompts that were left behind; offer it where that is refused."""
+        try:
+            done = self.only_undos.undo([str(entry.number) for entry in gone], observer, dry_run=False)
+        except MulliganError as exc:
+            return Advice(*_offer_parts(gone), f" (it was not done, because {exc.text})")
+        return Advice(
+            f"mulligan: the conversation went back, and {len(done.changes_reverted)} paths with it; ",
+            NextStep("redo"),
+            " brings them back",
+        )
 
     def _recorded(self, run: Run, session: AgentSession, event: AgentEvent) -> HookAnswer:
         with self.database.reading() as db:
@@ -101,6 +177,26 @@ class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
                     if each.of_files
                 ]
         return found
+
+
+def _lines(texts: Sequence[str]) -> str:
+    parts = [part for text in texts for part in ("\n", text)]
+    return Advice(*parts[1:])
+
+
+def _offer(gone: Sequence[TimelineEntry]) -> str | None:
+    return Advice(*_offer_parts(gone)) if gone else None
+
+
+def _offer_parts(gone: Sequence[TimelineEntry]) -> tuple[str | NextStep, ...]:
+    numbers = tuple(str(entry.number) for entry in gone)
+    said = (
+        f"mulligan: the conversation went back, and what was done for {'prompts' if gone[1:] else 'prompt'} "
+    )
+    return (
+        f"{said}{', '.join(numbers)} is still in the files; to take it back: ",
+        NextStep("undo", only=numbers),
+    )
 
 
 class _Moment(Struct, kw_only=True, frozen=True, eq=False):
@@ -181,6 +277,7 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
         progress = replace(progress, step_index=index + 1, steps=(*progress.steps, title))
         commit.plan = replace(commit.plan, progress=progress, updated_at=now)
         commit.afterwards(lambda: run.count_step(title))
+        own = self.event.prompt or (None if self.event.kind is EventKind.PROMPT else self.session.prompt)
         entry = TimelineEntry(
             number=0,  # assigned when it is written, as is `seq`
             plan_id=run.plan.plan_id,
@@ -192,7 +289,11 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
             status=DeedStatus.RUNNING,
             created_at=now,
             before_group=group_id,
-            detail={"agent": self.event.agent, "session": self.event.session},
+            detail={
+                "agent": self.event.agent,
+                "session": self.event.session,
+                **({"prompt": own} if own else {}),
+            },
         )
         commit.record(
             StepRecord(index=index, name=title, status=StepStatus.RUNNING, duration_ms=None),
@@ -205,8 +306,7 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
         )
         number = commit.db.entries.last()
         commit.db.entries.reach(number, DeedStatus.RUNNING, group_id)
-        prompt = self.event.prompt or (None if self.event.kind is EventKind.PROMPT else self.session.prompt)
-        return replace(self.session, entry=number, prompt=prompt)
+        return replace(self.session, entry=number, prompt=own)
 
     def _with_entry(self, commit: Commit, group_id: GroupId, now: datetime) -> AgentSession:
         """Return the session with the entry of its prompt: a new one where there is none, or it was undone since."""

@@ -201,6 +201,10 @@ class Attributions(Struct, kw_only=True, frozen=True, eq=False):
             return None, 0
         return mine, shared
 
+    def named_calls(self, db: Transaction, number: int) -> Sequence[NamedCall]:
+        """Return the calls of a prompt, oldest first, with their names alone."""
+        return _calls_of(db, db.entries.get(number))
+
     # --- changes -------------------------------------------------------------------------------------------
 
     def changes(self, asked: Asked, present: Mapping[str, Snapshot]) -> Mapping[str, Sequence[Change]]:

@@ -29,6 +29,7 @@ from mulligan.application.timeline.timeline_queries import (
     point_of,
     standing_of,
 )
+from mulligan.domain.agents.left_process import LeftProcess
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.checkpoints.store_report import ChangeAction
 from mulligan.domain.history.lines import Direction
@@ -87,6 +88,7 @@ class Undone(Struct, frozen=True, kw_only=True):
     conflicts: tuple[Conflict, ...]
     messages: tuple[str, ...]
     error: MulliganError | None  # conflicts with what others changed: nothing was changed
+    processes: tuple[LeftProcess, ...] = ()  # that calls of agents left running
     only: tuple[str, ...] = ()  # the sessions, prompts and calls that it is about, as they were named
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from mulligan.api.results import CallView, EntryView, Listing, Undone
+    from mulligan.api.results import CallView, EntryView, LeftProcess, Listing, Undone
 
 _STATUS = {  # of calls too, which have the same words
     DeedStatus.RUNNING: "cut off or running",
@@ -111,6 +111,7 @@ def undone_answer(done: Undone) -> Answer:
         blocks += [Line(f"{undone}: {call}") for call in impact.undo if call not in impact.undo_failed]
         if done.dry_run:  # the messages cover one that is done
             blocks += [Line(f"cannot be undone: {call}") for call in impact.irreversible]
+    blocks += [Line(_process(each, done)) for each in done.processes]
     if done.changes_reverted:
         blocks += changes_blocks(
             done.changes_reverted,
@@ -128,6 +129,14 @@ def undone_answer(done: Undone) -> Answer:
         blocks.append(Line(other))
     answer = Answer.drawn(undone_reply(done), blocks, {done.plan_id: done.handle})
     return replace(answer, question=_question(done))
+
+
+def _process(left: LeftProcess, done: Undone) -> str:
+    words = f"process {left.pid}, which call {left.call} started: {left.command}"
+    if left.ended:
+        return f"ended: {words}"
+    how = "--end-processes ends it first" if done.dry_run else f"to end it: kill {left.pid}"
+    return f"still running, and may go on writing: {words}; {how}"
 
 
 def _whole_preview(done: Undone) -> str:

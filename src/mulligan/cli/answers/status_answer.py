@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from mulligan.api.operations.command_words import in_commands
 from mulligan.cli.answers.answer import Answer, Block, Line, Table, cut, cut_lines
 from mulligan.cli.answers.plain_words import STEP_STATES, TAKEN, standing
-from mulligan.cli.command_words import in_commands
 from mulligan.cli.terminal.times import lasting
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.resources.resource import Strategy

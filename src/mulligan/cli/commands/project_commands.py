@@ -101,7 +101,7 @@ def gc(invocation: Invocation, dry_run: bool) -> Answer:
     if leftovers:
         lines.append(Line(f"leftovers {would}removed: {leftovers}"))
     if report.sandboxes_kept:
-        from mulligan.cli.command_words import in_commands
+        from mulligan.api.operations.command_words import in_commands
 
         total = sum(kept.size_bytes for kept in report.sandboxes_kept)
         lines.append(Line(f"left in sandboxes: {counted(total, 'byte')}"))
@@ -124,7 +124,7 @@ def doctor(invocation: Invocation) -> Answer:
 
     Looks at presence and structure of the store; `checkpoint verify` reads and hashes every byte.
     """
-    from mulligan.cli.command_words import in_commands
+    from mulligan.api.operations.command_words import in_commands
     from mulligan.errors import ProjectUnwell
 
     diagnosis = invocation.project().doctor()

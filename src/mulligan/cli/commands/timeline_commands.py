@@ -33,6 +33,11 @@ group = click.Group("mulligan")
     help="Of what was done in place, change files only: branch and index stay.",
 )
 @click.option(
+    "--end-processes",
+    is_flag=True,
+    help="End the processes that the calls of an agent left running, before their changes are taken back.",
+)
+@click.option(
     "--only",
     multiple=True,
     metavar="SESSION|PROMPT|CALL",
@@ -45,6 +50,7 @@ def undo(
     dry_run: bool,
     onto_branch: bool,
     keep_commits: bool,
+    end_processes: bool,
     only: tuple[str, ...],
 ) -> Answer:
     """Take back what was done last in this folder and still counts; again: the thing before it.
@@ -63,7 +69,9 @@ def undo(
         if what is not None or onto_branch:
             raise errors.UsageWrong(reason="--only names what to undo", hint="leave the others out")
         return invocation.confirmed_here(
-            lambda dry, _: undone_answer(project.undo(only=only, dry_run=dry, keep_commits=keep_commits)),
+            lambda dry, _: undone_answer(
+                project.undo(only=only, dry_run=dry, keep_commits=keep_commits, end_processes=end_processes)
+            ),
             "Undo",
             dry_run=dry_run,
             yes=yes,
@@ -76,7 +84,13 @@ def undo(
         return undone_answer(
             invocation.trusting(
                 project,
-                lambda: project.undo(number, dry_run=dry, onto_branch=onto, keep_commits=keep_commits),
+                lambda: project.undo(
+                    number,
+                    dry_run=dry,
+                    onto_branch=onto,
+                    keep_commits=keep_commits,
+                    end_processes=end_processes,
+                ),
             )
         )
 

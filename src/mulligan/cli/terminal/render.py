@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from mulligan import errors
 from mulligan.api.document import document, harmless, harmless_lines, text_with_times
+from mulligan.api.operations.command_words import in_commands
 from mulligan.cli.answers.answer import (
     Answer,
     Block,
@@ -24,7 +25,6 @@ from mulligan.cli.answers.answer import (
     Table,
 )
 from mulligan.cli.answers.plain_words import in_words
-from mulligan.cli.command_words import in_commands
 from mulligan.cli.terminal.glyphs import has_signs, plain_signs
 from mulligan.domain.text.json_value import Json, indented_json
 

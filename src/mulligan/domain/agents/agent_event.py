@@ -16,6 +16,7 @@ class EventKind(StrEnum):
     SUBAGENT_STOP = "subagent_stop"
     INTERRUPT = "interrupt"
     SESSION_END = "session_end"
+    WENT_BACK = "went_back"  # the user went back in the conversation, to before a prompt
 
 
 class AgentEvent(Struct, frozen=True, kw_only=True):

@@ -113,6 +113,7 @@ _AGENTS = (
             "tool.execute.before": EventKind.BEFORE_CALL,
             "tool.execute.after": EventKind.AFTER_CALL,
             "session.idle": EventKind.STOP,
+            "session.updated": EventKind.WENT_BACK,
         },
         readers=frozenset(
             {

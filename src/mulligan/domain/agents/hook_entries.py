@@ -1,5 +1,6 @@
 """The hooks that `mulligan agent install` writes into the configuration of each agent, and how they are recognised."""
 
+import posixpath
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ class HookOptions(Struct, frozen=True, kw_only=True):
     strict: bool  # block the agent where mulligan fails
     everywhere: bool  # make a project in every git checkout
     version: tuple[int, ...] | None  # of the agent, where it is known
+    server: tuple[str, ...] = ()  # the words that start the server of tools; none: it cannot run
 
 
 class HookEntry(Struct, frozen=True):
@@ -56,6 +58,7 @@ _MATCHERS = {
     "gemini-cli": "run_shell_command|write_file|replace|invoke_agent|mcp_.*",
     "qwen-code": "run_shell_command|write_file|edit|replace|task|agent|skill|mcp__.*",
 }
+_PROGRAM = re.compile(r"mulligan\S*|python[0-9.]*|-P|-m")  # the words that may start mulligan
 _BLOCKS_ON_FAILURE = (2, 1, 295)  # Claude Code: the first version that knows `onFailure`
 _PLACES: Mapping[tuple[str, Scope], tuple[Place, ...]] = {
     ("claude-code", Scope.USER): (Place(variable="CLAUDE_CONFIG_DIR", base=".claude", name="settings.json"),),
@@ -115,8 +118,20 @@ def is_ours(agent: Agent, value: Json) -> bool:
     if not isinstance(value, dict):
         return False
     called = (value.get(key) for key in ("command", "bash"))
-    ours = rf"\bmulligan\S* hook (?:--\S+ )*{re.escape(agent.name)}\b"
-    return any(isinstance(command, str) and re.search(ours, command) is not None for command in called)
+    return any(isinstance(command, str) and _calls_us(agent, command) for command in called)
+
+
+def _calls_us(agent: Agent, command: str) -> bool:
+    """Return whether a command line begins with mulligan's own program and its `hook` for that agent."""
+    try:
+        words = shlex.split(command)
+        at = words.index("hook")
+    except ValueError:  # it is not closed, or no word of it is `hook`
+        return False
+    program, rest = words[:at], [word for word in words[at + 1 :] if not word.startswith("--")]
+    if not program or not all(_PROGRAM.fullmatch(posixpath.basename(word)) for word in program):
+        return False
+    return posixpath.basename(program[-1]).startswith("mulligan") and rest[:1] == [agent.name]
 
 
 def own_text(agent: Agent, options: HookOptions) -> str:

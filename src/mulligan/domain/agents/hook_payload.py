@@ -45,6 +45,8 @@ def read_event(
     text = _prompt_text(agent, fields) if kind is EventKind.PROMPT else None
     if kind is EventKind.PROMPT and text is None:
         return None
+    if kind is EventKind.WENT_BACK and not fields.get("prompt_id"):
+        return None
     child = _word(fields, "child_session")  # of an agent whose subagents are sessions of their own
     if child is not None and kind in (EventKind.PROMPT, EventKind.SESSION_START):
         return None
@@ -110,7 +112,7 @@ def _flat_plugin_fields(sent: _Fields) -> _Fields:
         "child_session": child,
         "cwd": sent.get("directory") or info.get("directory"),
         "source": "startup",
-        "prompt_id": message.get("id"),
+        "prompt_id": message.get("id") or _object(info, "revert").get("messageID"),
         "prompt": _unquoted("\n".join(text for text in texts if isinstance(text, str))),
         "tool_name": given.get("tool"),
         "tool_use_id": given.get("callID"),

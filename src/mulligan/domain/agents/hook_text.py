@@ -39,7 +39,7 @@ def with_hooks(text: str, agent: Agent, place: Place, options: HookOptions) -> s
     for entry in wanted:
         text = with_element(text, entry.path, entry.value)
     for key, value in members_of(agent).items():
-        text = with_member(text, key, value)
+        text = with_member(text, [key], value)
     return text
 
 
@@ -89,7 +89,7 @@ def found_hooks(text: str, agent: Agent, place: Place) -> FoundHooks | None:
 
 def is_left_over(text: str, agent: Agent) -> bool:
     """Return whether nothing is in a file that install made but what it brought along."""
-    value = json_value(text) if text.strip() else {}
+    value = json_value(text) if text.strip() else {}  # a file in TOML is empty then
     return value in ({}, None, members_of(agent))
 
 

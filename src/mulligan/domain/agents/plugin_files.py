@@ -56,6 +56,7 @@ function call(hook, payload) {
 
 export const Mulligan = async ({ directory, client }) => {
   const parents = new Map()
+  const reverted = new Map()
   const root = (id) => {
     let session = id
     while (parents.has(session)) session = parents.get(session)
@@ -85,10 +86,21 @@ export const Mulligan = async ({ directory, client }) => {
       if (event.type === "session.created" || event.type === "session.idle") {
         await report(event.type, facts.sessionID ?? facts.info?.id, { properties: facts })
       }
+      if (event.type === "session.updated" && facts.info) {
+        const { id, revert } = facts.info
+        const before = reverted.get(id)
+        reverted.set(id, revert?.messageID)
+        const properties = { sessionID: id, info: { revert: { messageID: revert?.messageID } } }
+        if (revert?.messageID && before !== revert.messageID) await report(event.type, id, { properties })
+      }
     },
     "chat.message": async (input, output) => {
       const parts = output.parts.filter((part) => part.type === "text").map((part) => ({ text: part.text }))
       await report("chat.message", input.sessionID, { input, output: { message: { id: output.message.id }, parts } })
+    },
+    // The commands of the agent get the id of their session, by which processes that they leave running are recognised.
+    "shell.env": async (input, output) => {
+      if (output?.env && input?.sessionID) output.env.OPENCODE_SESSION_ID = root(input.sessionID)
     },
     "tool.execute.before": async (input, output) => {
       if (READERS.has(input.tool)) return

@@ -69,13 +69,16 @@ def with_element(text: str, path: Sequence[str], value: Json) -> str:
     return _added(text, node, missing[0], whole)
 
 
-def with_member(text: str, key: str, value: Json) -> str:
-    """Return the text with a member of the outermost object, unless it has one of that name."""
-    node, found = _deepest(text, [key])
-    if found:
+def with_member(text: str, path: Sequence[str], value: Json) -> str:
+    """Return the text with a member at a path, unless it is there; the objects above it are made where missing."""
+    node, found = _deepest(text, path)
+    if found == len(path):
         return text
-    _require(text, node, dict, [])
-    return _added(text, node, key, value)
+    _require(text, node, dict, path[:found])
+    whole: Json = value
+    for key in reversed(path[found + 1 :]):
+        whole = {key: whole}
+    return _added(text, node, path[found], whole)
 
 
 def without(text: str, path: Path, at: int) -> str:
@@ -90,6 +93,11 @@ def without_empty(text: str, path: Path) -> str:
     node, found = _deepest(text, path)
     if found < len(path) or node.entries or not isinstance(node.value, dict | list):
         return text
+    return without_member(text, path)
+
+
+def without_member(text: str, path: Path) -> str:
+    """Return the text without the member at a path, which is there."""
     above, _ = _deepest(text, path[:-1])
     at = max(i for i, entry in enumerate(above.entries) if entry.key == path[-1])
     return _removed(text, above, at)

@@ -13,6 +13,7 @@ from mulligan.rows.columns import TIME, Format, Layout, time_text
 from mulligan.rows.row_repository import RowRepository
 
 if TYPE_CHECKING:
+    from mulligan.domain.plans.tool import ToolCall
     from mulligan.domain.text.ids import PlanId
 
 
@@ -41,6 +42,15 @@ _KNOWN = """
 SELECT m.number, m.kind, m.plan_id, c.snapshot FROM agent_moments AS m
 JOIN checkpoints AS c ON c.group_id = m.group_id
 WHERE m.number >= ? AND c.filesystem_path = ? ORDER BY m.number
+"""
+_OF_PLAN = "SELECT * FROM agent_sessions WHERE plan_id = ? LIMIT 1"
+_ENDED_AT = """
+SELECT created_at FROM agent_moments WHERE call_id = ? AND kind = 'after_call' ORDER BY number DESC LIMIT 1
+"""
+_CUT_OFF_AT = """
+SELECT created_at FROM agent_moments
+WHERE plan_id = ? AND kind IN ('prompt', 'stop', 'interrupt', 'session_start', 'session_end')
+AND number > (SELECT MIN(number) FROM agent_moments WHERE call_id = ?) ORDER BY number LIMIT 1
 """
 _SINCE = "SELECT * FROM agent_moments WHERE number >= ? ORDER BY number"
 _OF_CALLS = """
@@ -93,6 +103,18 @@ class AgentRepository(RowRepository):
         """Return the newest event of a session; None where it has none."""
         row = self._db.row(_NEWEST, (plan_id,))
         return _MOMENT.value(row) if row else None
+
+    def of_plan(self, plan_id: PlanId) -> AgentSession | None:
+        """Return the session of a plan; None where it is not one of an agent."""
+        row = self._db.row(_OF_PLAN, (plan_id,))
+        return _SESSION.value(row) if row else None
+
+    def ended_at(self, call: ToolCall) -> datetime | None:
+        """Return when a call ended, or was known to be cut off; None: neither is known."""
+        row = self._db.row(_ENDED_AT, (call.call_id,)) or self._db.row(
+            _CUT_OFF_AT, (call.plan_id, call.call_id)
+        )
+        return datetime.fromisoformat(row["created_at"]) if row else None
 
     def any(self) -> bool:
         """Return whether an agent ever worked here."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from mulligan import errors
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.history.timeline_entry import DeedKind, DeedStatus, TimelineEntry
@@ -15,6 +17,7 @@ from mulligan.rows.row_repository import RowRepository
 if TYPE_CHECKING:
     from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
     from mulligan.domain.text.ids import GroupId
+    from mulligan.domain.text.json_value import JsonObject
     from mulligan.rows.sql_connection import Row
 
 
@@ -137,6 +140,11 @@ class EntryRepository(RowRepository):
     def count_again(self, number: int) -> None:
         """Record that the undo that is another entry was taken back."""
         self._update("entries", {"undone": 0, "undone_seq": None}, number=number)
+
+    def note(self, entry: TimelineEntry, facts: JsonObject) -> None:
+        """Add facts to the detail of an entry."""
+        columns = _ENTRY.some(replace(entry, detail={**entry.detail, **facts}), ("detail",))
+        self._update("entries", columns, number=entry.number)
 
     def end(self, plan_id: PlanId, step_index: int, status: DeedStatus) -> None:
         """Record how the running step ended."""

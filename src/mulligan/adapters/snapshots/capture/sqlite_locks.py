@@ -13,9 +13,8 @@ from collections.abc import Generator
 
 _MAGIC = b"SQLite format 3\0"
 _SMALLEST_PAGE = 512  # bytes
-_JOURNAL_MAGIC = bytes.fromhex(
-    "d9d505f920a163d7"
-)  # zeros where the transaction has ended and the journal stays
+# Zeros where the transaction has ended and the journal stays.
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _STAMPS = 5  # CLOCK_REALTIME_COARSE, by which the kernel stamps files
 _LARGEST = 256 * 1024 * 1024  # bytes: reading more would keep writers waiting for too long
 _PENDING, _SHARED, _SHARED_BYTES = 0x40000000, 0x40000002, 510  # where SQLite locks its files

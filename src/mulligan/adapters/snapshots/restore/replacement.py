@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -90,6 +89,8 @@ class _Replacing:
             except OSError as exc:
                 if exc.errno != errno.EXDEV:
                     raise
+                import shutil  # here: mostly the new file is on the same filesystem
+
                 copy = self._folder / self._place / str(number)
                 shutil.copy2(new, copy, follow_symlinks=False)
         owner = os.fstat(self._fd) if found is None else found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mulligan.api.operations.command_words import in_commands
 from mulligan.cli.answers.answer import Answer, Line
-from mulligan.cli.command_words import in_commands
 from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:

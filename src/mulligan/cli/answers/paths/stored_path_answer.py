@@ -79,7 +79,7 @@ def _for_terminal(found: StoredPath, data: bytes, path: str) -> list[Line]:
     if not is_binary(data[:_LOOKED_AT]):
         text = data.decode("utf-8", "backslashreplace")
         return [Line(line.expandtabs(8)) for line in text.removesuffix("\n").split("\n")] if text else []
-    from mulligan.cli.command_words import command_line
+    from mulligan.api.operations.command_words import command_line
     from mulligan.errors import NextStep
 
     size = counted(found.line.size_bytes or 0, "byte")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mulligan.api.operations.command_words import in_commands
 from mulligan.cli.answers.answer import Answer, Document, Line
-from mulligan.cli.command_words import in_commands
 from mulligan.cli.commands.declaration import (
     CommandWithPaths,
     command,

@@ -1,0 +1,87 @@
+"""Transcripts of agents, read for one thing: which prompts the newest one continues from.
+
+A transcript is a file that a payload names, so whatever is in it does no harm: it is read from its end, up to a limit,
+and only ids are taken from it, to be compared.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+import msgspec
+
+from mulligan.domain.agents.conversation import Lineage
+
+_WINDOWS = (1 << 20, 1 << 24)  # bytes from the end: the first is enough unless the user went back far
+
+
+class _Record(msgspec.Struct, frozen=True):
+    """One line of a transcript, as far as it is looked at."""
+
+    type: str = ""
+    uuid: str | None = None
+    parentUuid: str | None = None  # noqa: N815 - the agent's own name
+    logicalParentUuid: str | None = None  # noqa: N815 - the agent's own name; of a summary of what was before
+    promptId: str | None = None  # noqa: N815 - the agent's own name
+
+
+_RECORD = msgspec.json.Decoder(_Record)
+
+
+def conversation_of(path: str, prompt: str) -> Lineage | None:
+    """Return the prompts that a prompt continues from; None: the transcript does not say."""
+    for window in _WINDOWS:
+        records, whole = _read(Path(path), window)
+        last = next((r for r in reversed(records) if r.type == "user" and r.promptId == prompt), None)
+        if last is None:
+            return None  # it is not written yet
+        prompts = _chain(records, last)
+        # Those that were left behind are between a prompt and the one that it continues from.
+        if whole or len(prompts) > 1 or window == _WINDOWS[-1]:
+            written = frozenset(r.promptId for r in records if r.type == "user" and r.promptId)
+            return Lineage(prompts=prompts, written=written)
+    return None
+
+
+def _read(path: Path, window: int) -> tuple[list[_Record], bool]:
+    """Return the records at the end of a file, and whether these are all."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except (OSError, ValueError):
+        return [], True
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return [], True
+        start = max(0, found.st_size - window)
+        data = os.pread(descriptor, window, start)
+    except OSError:
+        return [], True
+    finally:
+        os.close(descriptor)
+    lines = data.split(b"\n")
+    return [record for line in (lines[1:] if start else lines) if (record := _decoded(line))], not start
+
+
+def _decoded(line: bytes) -> _Record | None:
+    try:
+        return _RECORD.decode(line)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
+
+
+def _chain(records: list[_Record], last: _Record) -> frozenset[str]:
+    """Return the prompts on the way from a record to its first ancestor that was read."""
+    by_id = {record.uuid: record for record in records if record.uuid}
+    prompts: set[str] = set()
+    seen: set[str] = set()
+    each: _Record | None = last
+    while each is not None:
+        if each.promptId:
+            prompts.add(each.promptId)
+        parent = each.parentUuid or each.logicalParentUuid
+        if parent is None or parent in seen:
+            break
+        seen.add(parent)
+        each = by_id.get(parent)
+    return frozenset(prompts)

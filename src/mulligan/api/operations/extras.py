@@ -1,0 +1,46 @@
+"""The extras of mulligan: parts with packages of their own, which an installation may be without."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from importlib import metadata
+
+from mulligan.errors import ExtraMissing
+
+_PACKAGES = {"mcp": ("mcp", 2)}  # of each extra the package that it is for, and the oldest major version
+
+
+def has_extra(extra: str) -> bool:
+    """Return whether the packages of an extra are installed; nothing is imported."""
+    package, oldest = _PACKAGES[extra]
+    try:
+        version = metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return int(version.partition(".")[0]) >= oldest
+
+
+def require_extra(extra: str, feature: str) -> None:
+    """Refuse a feature whose packages are not installed, with the command that installs them."""
+    if not has_extra(extra):
+        raise ExtraMissing(extra=extra, feature=feature, command=installing(extra))
+
+
+def installing(extra: str) -> str:
+    """Return the command that installs the packages of an extra for this Python, wherever mulligan came from."""
+    return shlex.join([sys.executable, "-m", "pip", "install", *_requirements(extra)])
+
+
+def _requirements(extra: str) -> list[str]:
+    """Return what the extra names in the metadata of this installation."""
+    try:
+        wanted = metadata.requires("mulligan") or []
+    except metadata.PackageNotFoundError:
+        wanted = []
+    named = [
+        requirement.partition(";")[0].strip()
+        for requirement in wanted
+        if f'extra == "{extra}"' in requirement or f"extra == '{extra}'" in requirement
+    ]
+    return named or [f"mulligan[{extra}]"]

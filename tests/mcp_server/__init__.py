@@ -1,0 +1,1 @@
+"""Tests of the tools that agents get over the Model Context Protocol."""
