@@ -1,7 +1,6 @@
 """The names at which a scanned tree is not as its stat cache says, and those that no watch can be relied on for."""
 
 import stat
-from collections.abc import Iterable
 
 from mulligan.adapters.snapshots.format.signatures import SIGNATURE_LENGTH, inode_and_links
 from mulligan.adapters.snapshots.scan.found_folder import Folder
@@ -56,12 +55,11 @@ def racy_in(top: Folder) -> frozenset[str]:
 
 
 def shared_in(top: Folder) -> frozenset[str]:
-    """Return the paths of files with several links."""
-    if not any(_has_links(signatures) for signatures in top.all_signatures()):
-        return frozenset()
+    """Return the paths of files with several links in a scanned tree: a folder with such a file is never sealed."""
     return frozenset(
         path_of(folder, name)
-        for folder in top.walk()
+        for folder in top.walk_unsealed()
+        if not folder.sealed and _has_links(folder.listing.signatures)
         for name, packed in folder.stats.items()
         if _is_shared(packed)
     )
@@ -69,11 +67,7 @@ def shared_in(top: Folder) -> frozenset[str]:
 
 def _has_links(signatures: bytes) -> bool:
     counts = signatures[_LINKS::SIGNATURE_LENGTH]  # of each its lowest byte: one for most files
-    return counts != b"\1" * len(counts) and any(map(_is_shared, _each(signatures)))
-
-
-def _each(signatures: bytes) -> Iterable[bytes]:
-    return (signatures[at : at + SIGNATURE_LENGTH] for at in range(0, len(signatures), SIGNATURE_LENGTH))
+    return counts != b"\1" * len(counts)
 
 
 def _is_shared(packed: bytes) -> bool:

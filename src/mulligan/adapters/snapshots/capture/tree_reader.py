@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from mulligan.adapters.snapshots.cache.divergence import diverging, shared_in
 from mulligan.adapters.snapshots.cache.marks import Mark
 from mulligan.adapters.snapshots.capture.entry_reader import Records
-from mulligan.adapters.snapshots.capture.full_capture import Reading
+from mulligan.adapters.snapshots.capture.full_capture import Reading, Surveyed
 from mulligan.adapters.snapshots.capture.incremental_capture import Doubt, Refreshing
 from mulligan.adapters.snapshots.format.signatures import inode_and_links
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME
@@ -32,6 +32,7 @@ class Looking(Struct, eq=False):
     known: Folder | None
     watch: Watch | None
     records: Records
+    surveyed: Surveyed | None  # a scan of this tree that was made already
     moments: Moments  # which know what other processes have mapped
     inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
     # The paths to look at in a tree that is not watched, where all else counts as known; None: all of it.
@@ -129,8 +130,12 @@ class Looking(Struct, eq=False):
         self, witness: Witness, now_ns: Callable[[], int]
     ) -> tuple[Folder, Iterable[tuple[Folder, str]]]:
         """Read the tree by a scan; return it, and the names of files with several links."""
-        known = None if keeps_no_times(self.tree.path) else self.known
-        reading = Reading(self.tree, known, self.records, witness)
+        known, surveyed = self.known, self.surveyed
+        if keeps_no_times(self.tree.path):
+            known = surveyed = None
+        if self.mark.token:  # what changed between that scan and the token would be in no report
+            surveyed = None
+        reading = Reading(self.tree, known, self.records, witness, surveyed)
         top = reading.run(now_ns)
         self.inside, self.touched = reading.inside, reading.resolved
         if self.mark.token and self.known is not None:
