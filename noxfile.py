@@ -159,7 +159,7 @@ def flask(session: nox.Session) -> None:
 
 @nox.session
 def agents(session: nox.Session) -> None:
-    """Six real coding agents from npm, 2 GB, with a scripted model: half an hour. `-- -k codex` runs one of them."""
+    """Six real coding agents from npm, 2 GB, with a scripted model: half an hour. `-- -k codex`, `-- --write`."""
     needed = {"npm": "npm", "tmux": "tmux"}
     missing = [package for program, package in needed.items() if shutil.which(program) is None]
     if missing and (os.geteuid() != 0 or shutil.which("apt-get") is None):
@@ -171,9 +171,16 @@ def agents(session: nox.Session) -> None:
     session.run(
         sys.executable, "-m", "tests.real_agents.packages", packages, env=ENVIRONMENT, success_codes=codes
     )
+    stepback = BUILD / "agents" / "stepback"
+    session.run(sys.executable, "-m", "venv", str(stepback))
+    session.run(str(stepback / "bin" / "pip"), "install", "--quiet", "stepback==0.2.0", external=True)
+    write = ["--write"] if "--write" in session.posargs else []
+    chosen = [each for each in session.posargs if each not in write]
+    names = ("each_agent", "each_tool", "claude_code", "own_rewinds", "recording")
+    tests = [f"tests/real_agents/{name}.py" for name in names]
     with in_memory() as temporary:
-        tests = ["tests/real_agents/each_agent.py"]
-        python(session, "pytest", "-s", "--timeout=3600", *tests, *session.posargs, env=temporary)
+        python(session, "pytest", "--timeout=3600", *tests, *chosen, env=temporary)
+    python(session, "tests.real_agents.pages", *write)
 
 
 @nox.session

@@ -41,6 +41,13 @@ WALK = Extension(
     optional=True,
 )
 
+ROWS = Extension(
+    "mulligan.adapters.snapshots.cache._rows",
+    ["src/mulligan/adapters/snapshots/cache/_rows.c"],
+    extra_compile_args=["-std=gnu11", "-Wall", "-Wextra"],
+    optional=True,
+)
+
 COPY = Extension(
     "mulligan.adapters.snapshots.new_trees._copy",
     ["src/mulligan/adapters/snapshots/new_trees/_copy.c"],
@@ -63,4 +70,4 @@ PROGRAM = Extension(
     optional=True,
 )
 
-setup(ext_modules=[WALK, COPY, ENTRIES, PROGRAM], cmdclass={"build_ext": BuildWithProgram})
+setup(ext_modules=[WALK, ROWS, COPY, ENTRIES, PROGRAM], cmdclass={"build_ext": BuildWithProgram})

@@ -1,7 +1,9 @@
 """What holds for all tests."""
 
 import gc
+import importlib
 import os
+import pkgutil
 import posix
 import shutil
 import signal
@@ -16,6 +18,7 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
+import mulligan
 from tests.support.long_run import LONGER
 from tests.support.page_examples import ExampleProject
 
@@ -150,6 +153,10 @@ def pytest_collection_finish() -> None:
 
 
 _MEASUREMENT = Coverage.current()  # none while it is stopped, so it is looked for here
+if _MEASUREMENT is not None:
+    # Some modules are imported when they are first used, which may be in tests that are not measured.
+    for _module in pkgutil.walk_packages(mulligan.__path__, "mulligan."):
+        importlib.import_module(_module.name)
 
 
 def _leave_unmeasured() -> None:

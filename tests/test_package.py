@@ -14,7 +14,10 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "mulligan"
 EXTENSIONS = {
     f"mulligan/adapters/{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
-    for name in ("snapshots/scan/_walk", "snapshots/new_trees/_copy", "sandboxes/git/position/_entries")
+    for name in (
+        *("snapshots/scan/_walk", "snapshots/cache/_rows", "snapshots/new_trees/_copy"),
+        "sandboxes/git/position/_entries",
+    )
 }
 
 

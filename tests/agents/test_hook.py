@@ -180,6 +180,25 @@ def test_what_a_cut_off_call_did_ends_with_the_next_event(plain: Path) -> None:
     assert (plain / "mine.txt").exists()
 
 
+def test_what_goes_on_after_the_answer_belongs_to_its_prompt(plain: Path) -> None:
+    """Subagents and commands that run in the background: Claude Code stops before they do, and again after them."""
+    agent = FakeAgent(plain)
+    agent.start()
+    agent.prompt("do both")
+    agent.shell("echo now > now.txt")
+    launched = {"tool_name": "Agent", "tool_use_id": "a1", "tool_input": {"prompt": "the left half"}}
+    agent.hook("PreToolUse", **launched)
+    agent.hook("PostToolUse", tool_response={"isAsync": True, "status": "async_launched"}, **launched)
+    agent.hook("Stop", background_tasks=[{"id": "b1", "type": "subagent", "status": "running"}])
+    agent.shell("echo of a subagent > b.txt")
+    agent.run("echo later > later.txt")
+    agent.hook("Stop", background_tasks=[])
+    (entry,) = entries(plain)
+    assert (entry["title"], entry["status"], entry["files"]) == ("do both", "done", 3)
+    data_of(plain, "undo", "--yes")
+    assert sorted(p.name for p in plain.iterdir()) == [".mulligan", "a.txt"]
+
+
 def test_a_patch_that_did_not_fit_has_no_end_and_leaves_the_prompt_done(plain: Path) -> None:
     """Codex reports no end of it, nor opencode that of an edit that failed; the agent goes on, and stops on its own."""
     agent = FakeAgent(plain, "c1", "codex")

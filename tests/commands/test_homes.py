@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -501,7 +502,7 @@ class TestAHomeOnAnotherFilesystem:
     def test_what_a_killed_restore_left_is_recovered(self, project: Path) -> None:
         fault = {**os.environ, "MULLIGAN_FAULT": "after:restore.place:1:SIGKILL"}
         words = ["plan", "apply", "--yes", "first", "--format", "json"]
-        command = [shutil.which("mulligan") or "mulligan", *words]
+        command = [str(Path(sys.executable).with_name("mulligan")), *words]
         assert (
             subprocess.run(command, cwd=project, env=fault, check=False, capture_output=True).returncode == -9
         )
@@ -515,7 +516,7 @@ class TestAHomeOnAnotherFilesystem:
     )
     def test_a_project_of_an_earlier_version_is_moved_there(self, earlier: Path, killed: str) -> None:
         fault = {**os.environ, "MULLIGAN_FAULT": f"before:{killed}:1:SIGKILL"}
-        command = [shutil.which("mulligan") or "mulligan", "plan", "list"]
+        command = [str(Path(sys.executable).with_name("mulligan")), "plan", "list"]
         assert (
             subprocess.run(command, cwd=earlier, env=fault, check=False, capture_output=True).returncode == -9
         )

@@ -35,6 +35,7 @@ NEEDLESS_FOR_STATUS = (
     "yaml",
     "mulligan.rows.tables.history_rows",
     "mulligan.adapters.db.migration",
+    "mulligan.adapters.plan_locks",
     "mulligan.adapters.sandboxes",
     "mulligan.adapters.snapshots.cache.stat_cache",
     "mulligan.adapters.snapshots.packs.pack_writer",

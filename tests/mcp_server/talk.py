@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mulligan.api.entrance import look_around
 from mulligan.api.operations.command_words import command_line
-from mulligan.mcp_server.protocol_calls import ToolCalls
+from mulligan.mcp_server.protocol_calls import ERROR, ToolCalls
 from mulligan.mcp_server.stdio_service import server_of
 from mulligan.mcp_server.tool_words import ToolWords
 from mulligan.mcp_server.tool_work import Client
@@ -41,7 +41,10 @@ class Talk:
         """Call a tool that should be refused; gives the error."""
         result = await self.client.call_tool(tool, arguments)
         assert result.is_error, result.structured_content
-        return json.loads(text_of(result))["error"]
+        assert result.meta is not None
+        error: dict[str, Any] = result.meta[ERROR]
+        assert text_of(result) == f"{error['kind']}: {error['message']}\nnext step: {error['next_step']}"
+        return error
 
 
 def text_of(result: types.CallToolResult) -> str:

@@ -39,7 +39,10 @@ def test_clients_are_told_honestly_what_each_tool_does(folder: Path) -> None:
     }
     destructive = {name for name, hint in hints.items() if hint and hint.destructive_hint}
     assert destructive == {"restore_files", "rewind", "apply"}
-    assert {name for name, hint in hints.items() if hint and hint.open_world_hint} == {"run_in_sandbox"}
+    assert {name for name, hint in hints.items() if hint and hint.open_world_hint} == {
+        "run_in_sandbox",
+        "try_variants",
+    }
     for tool in tools.values():
         for schema in (tool.input_schema, tool.output_schema):
             assert schema is not None
@@ -111,6 +114,29 @@ def test_a_plan_goes_on_and_goes_back_to_a_checkpoint(folder: Path) -> None:
         assert [each["path"] for each in back["paths"]] == ["a.txt"]
         assert back["kept"] == [f"work@{int(second['checkpoint'].split('@')[1]) + 1}"]
         assert (await talk.call("apply", dry_run=True))["paths_total"] == 2
+
+    talk(folder, body)
+
+
+def test_variants_are_tried_beside_each_other(folder: Path) -> None:
+    async def body(talk: Talk) -> None:
+        tried = await talk.call(
+            "try_variants",
+            variants={"good": "echo two >> a.txt", "bad": "echo three >> a.txt", "broken": "exit 3"},
+            check="grep -q two a.txt",
+            name="both",
+        )
+        assert tried["passed"] == 1
+        variants = {each["variant"]: each for each in tried["variants"]}
+        assert [variants[name]["passed"] for name in ("good", "bad", "broken")] == [True, False, False]
+        assert (variants["good"]["files"], variants["broken"]["exit_status"]) == (1, 3)
+        shown = await talk.call("show_changes", plan=variants["good"]["plan"])
+        assert "+two" in shown["patch"]
+        assert (folder / "a.txt").read_text() == "one\n"
+        command = tried["next_step"].split("`")[1].split()[1:]
+        data_of(folder, *(word.replace("PLAN", variants["good"]["plan"]) for word in command))
+        await talk.call("apply", plan=tried["plan"])
+        assert (folder / "a.txt").read_text() == "one\ntwo\n"
 
     talk(folder, body)
 
@@ -225,6 +251,8 @@ def test_a_long_patch_comes_in_parts(folder: Path) -> None:
         ("run_in_sandbox", {"command": []}, "usage_wrong"),
         ("run_in_sandbox", {"command": "rm -rf /"}, "usage_wrong"),
         ("run_in_sandbox", {"command": ["true"], "plan": "sh", "name": "x"}, "usage_wrong"),
+        ("try_variants", {"variants": {}}, "usage_wrong"),
+        ("try_variants", {"variants": {"a": "true"}, "from_checkpoint": "no@1"}, "plan_not_found"),
         ("apply", {"plan": "nothing"}, "plan_not_found"),
     ],
 )

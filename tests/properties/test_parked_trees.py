@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import stat
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,14 +12,17 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mulligan.adapters.sandboxes import parked_trees
 from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
 from mulligan.adapters.sandboxes.private_sandbox import Workplace
 from mulligan.adapters.snapshots.format import pack_format
+from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox
 from mulligan.domain.text.ids import PlanId
 from mulligan.ports import SandboxOrder, Unobserved, WorkingTree
+from tests.support.long_run import LONGER
 from tests.support.snapshot_world import new_store
 from tests.support.walkers import WALKERS, walked
 
@@ -85,6 +89,11 @@ class Copies:
         tree = WorkingTree(path=path, cache_key="restored", excluded=frozenset(), real=False)
         self.place.store.restore(sandbox.base, tree, Unobserved())
         return path
+
+    def scanned(self, sandbox: Sandbox) -> Capture:
+        """Capture a sandbox as a store does that knows nothing of it."""
+        tree = WorkingTree(path=Path(sandbox.path), cache_key="scanned", excluded=frozenset(), real=False)
+        return new_store(self.home / f"store-{len(list(self.home.iterdir()))}").capture(tree, Unobserved())
 
     def parked(self) -> list[Path]:
         return sorted((self.home / "sandboxes" / ".parked").glob("*/*"))
@@ -197,12 +206,17 @@ def tried(change: Change, folder: Path, outside: Path) -> None:
         change(folder, outside)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=12 * LONGER, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     how=st.sampled_from(sorted(WALKERS)),
     by_plan=st.lists(st.sampled_from([*CHANGES, _nothing_left]), max_size=4),
     while_parked=st.lists(st.sampled_from(CHANGES), max_size=4),
     to_real=st.lists(st.sampled_from([_write, _remove, _add, _replace_by_symlink, _attributes]), max_size=3),
+    to_sandbox=st.lists(st.sampled_from([*CHANGES, _nothing_left]), max_size=3),
+    watched=st.lists(st.sampled_from([*CHANGES, _nothing_left]), max_size=3),
+    is_old=st.booleans(),
 )
 def test_a_sandbox_from_a_parked_tree_and_a_new_one_are_what_a_restore_makes(
     tmp_path_factory: pytest.TempPathFactory,
@@ -210,12 +224,17 @@ def test_a_sandbox_from_a_parked_tree_and_a_new_one_are_what_a_restore_makes(
     by_plan: list[Change],
     while_parked: list[Change],
     to_real: list[Change],
+    to_sandbox: list[Change],
+    watched: list[Change],
+    is_old: bool,
 ) -> None:
     tmp_path = tmp_path_factory.mktemp("parked")
-    # To the second store files are old, and so copied; to the first they are young, and so written.
-    warm, cold = Copies(tmp_path), Copies(tmp_path, pool=0, ahead_ns=10**12)
+    # To the second store files are old, and so copied; to the first they may be young, and so written.
+    warm, cold = Copies(tmp_path, ahead_ns=is_old * 10**12), Copies(tmp_path, pool=0, ahead_ns=10**12)
     fill(warm.real)
+    time.sleep(is_old * 0.03)
     first = warm.make(PLANS[0])
+    time.sleep(is_old * 0.03)
     for change in by_plan:
         tried(change, Path(first.path), tmp_path / "outside")
     warm.kind.park(first)
@@ -232,6 +251,43 @@ def test_a_sandbox_from_a_parked_tree_and_a_new_one_are_what_a_restore_makes(
     assert everything(Path(fresh.path)) == expected
     assert second.base.same_as(fresh.base)
     assert not warm.parked()
+    time.sleep(is_old * 0.03)
+    for change in to_sandbox:  # before the work on it begins
+        tried(change, Path(second.path), tmp_path / "elsewhere")
+    with warm.kind.watch(second, others_at_work=False):
+        one = warm.kind.capture(second, Unobserved())
+        assert one == replace(warm.scanned(second), size_bytes=one.size_bytes)
+        time.sleep(is_old * 0.03)
+        for change in watched:
+            tried(change, Path(second.path), tmp_path / "elsewhere")
+        other = warm.kind.capture(second, Unobserved())
+        assert other == replace(warm.scanned(second), size_bytes=other.size_bytes)
+
+
+def test_the_watch_over_an_adopted_tree_goes_on_in_its_place(tmp_path: Path) -> None:
+    copies = Copies(tmp_path, ahead_ns=10**12)
+    fill(copies.real)
+    copies.kind.park(copies.make(PLANS[0]))
+    second = copies.make(PLANS[1])
+    (Path(second.path) / "f0" / "deep" / "0.txt").write_text("changed")
+    with copies.kind.watch(second, others_at_work=False):
+        found = copies.kind.capture(second, Unobserved())
+        assert copies.place.store.last_look.watched
+    assert found.snapshot == copies.scanned(second).snapshot != second.base
+
+
+def test_a_tree_that_others_moved_after_it_was_adopted_is_scanned(tmp_path: Path) -> None:
+    copies = Copies(tmp_path, ahead_ns=10**12)
+    fill(copies.real)
+    copies.kind.park(copies.make(PLANS[0]))
+    sandbox = copies.make(PLANS[1])
+    place = Path(sandbox.path)
+    shutil.copytree(place.rename(place.with_name("moved")), place, symlinks=True)
+    (place / "f0" / "deep" / "0.txt").write_text("changed")
+    with copies.kind.watch(sandbox, others_at_work=False):
+        found = copies.kind.capture(sandbox, Unobserved())
+        assert not copies.place.store.last_look.watched
+    assert found.snapshot == copies.scanned(sandbox).snapshot
 
 
 def test_what_nobody_touched_is_kept_and_all_else_is_written_again(tmp_path: Path) -> None:

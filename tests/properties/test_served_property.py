@@ -1,5 +1,7 @@
 """Whatever happens to a tree, processes that ask what changed in it capture what a fresh scan finds."""
 
+from contextlib import ExitStack
+
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -35,19 +37,24 @@ class ServedTree(WatchedTree):
         super().begin()
         self.watching.__exit__(None, None, None)
         self.reports = Reports()
+        self.watching = ExitStack()
         self.work_again_later()
 
-    @rule()
-    def work_again_later(self) -> None:
-        """Begin another process."""
+    @rule(watched=st.booleans())
+    def work_again_later(self, watched: bool = False) -> None:
+        """Begin another process, which may watch the tree itself if nobody reports what changes."""
+        self.watching.__exit__(None, None, None)
         self.store = new_store(self.home / "store", reports=self.reports)
-        self.watching = self.store.at_once()
-        self.watching.__enter__()
+        self.watching = ExitStack()
+        self.watching.enter_context(self.store.at_once())
+        if watched:
+            self.watching.enter_context(self.store.at_work_briefly())
+            self.watching.enter_context(self.store.watch(self.tree, others_at_work=True))
 
-    @rule(again=st.booleans())
-    def checkpoint(self, again: bool = True) -> None:
+    @rule(again=st.booleans(), watched=st.booleans())
+    def checkpoint(self, again: bool = True, watched: bool = False) -> None:
         if again:
-            self.work_again_later()
+            self.work_again_later(watched)
         super().checkpoint()
 
     def teardown(self) -> None:

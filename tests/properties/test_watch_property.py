@@ -13,10 +13,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from mulligan.adapters.snapshots.cache import stat_cache
+from mulligan.adapters.snapshots.scan import scan
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.paths.path_patterns import PathPatterns
 from mulligan.errors import MulliganError, RestoreFailed
@@ -212,6 +215,7 @@ class WatchedTree(RuleBasedStateMachine):
         (self.tree.path / "sub").mkdir(parents=True)
         (self.tree.path / "sub" / "file").write_text("first")
         (self.home / "outside").mkdir()
+        self._know_an_old_tree()
         self.store = new_store(self.home / "store")
         self.store.keep_watches(1)
         self.watching = self.store.watch(self.tree, others_at_work=False)
@@ -229,6 +233,17 @@ class WatchedTree(RuleBasedStateMachine):
             self.workers.append(worker)
         self.snapshots: list[tuple[Snapshot, dict[bytes, tuple[object, ...]]]] = []
         self.looks: list[str] = []
+
+    def _know_an_old_tree(self) -> None:
+        """Have the watch begin on a tree that is as the stat cache has it: its folders stay in the archive."""
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(stat_cache, "_WORTH_SAVING_FILES", 1)
+        self.patch.setattr(scan, "COARSE_GRAIN_NS", 25_000_000)  # what is older is not looked at in Python
+        for folder in ("a/b/c", "a/d/a", "b/a"):
+            (self.tree.path / folder).mkdir(parents=True)
+            (self.tree.path / folder / "file").write_text(folder)
+        time.sleep(0.03)
+        new_store(self.home / "store").capture(self.tree, Watcher())
 
     @rule(acts=ACTS)
     def work(self, acts: list[list[dict[str, Any]]]) -> None:
@@ -323,6 +338,7 @@ class WatchedTree(RuleBasedStateMachine):
             assert worker.exitcode == 0
         self.watching.__exit__(None, None, None)
         self.store.close_watches()
+        self.patch.undo()
         shutil.rmtree(self.home)
 
 

@@ -39,6 +39,7 @@ class Conversation:
     prompt: str  # what the user said last
     turns: int  # of the model since then
     tools: bool  # whether it may call any
+    context: str = ""  # the whole request, with what hooks told the model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +81,7 @@ def _read_messages(body: Object) -> Conversation:
         typed = [text for text in texts if not text.lstrip().startswith(_ASIDE)]
         if typed:
             turns, prompt = 0, "\n".join(typed)
-    return Conversation(prompt=prompt, turns=turns, tools=bool(body.get("tools")))
+    return Conversation(prompt=prompt, turns=turns, tools=bool(body.get("tools")), context=json.dumps(body))
 
 
 def _reply_messages(body: Object, path: str, turn: Turn) -> Reply | Object:

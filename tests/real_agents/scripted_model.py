@@ -6,6 +6,7 @@ comes next follows from how many turns the conversation in the request already h
 
 import json
 import threading
+import time
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,8 @@ class ScriptedModel:
 
     turns: dict[str, Sequence[Turn]] = field(default_factory=dict)  # by words that the prompt contains
     conversations: list[Conversation] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)  # whole, as they came
+    arrivals: list[float] = field(default_factory=list)  # when each was asked for a turn
     unknown: list[str] = field(default_factory=list)  # paths that were asked for and mean nothing here
     url: str = ""
 
@@ -47,6 +50,7 @@ class ScriptedModel:
         if not conversation.tools:
             return _SHORT
         self.conversations.append(conversation)
+        self.arrivals.append(time.monotonic())
         turns = next((turns for words, turns in self.turns.items() if words in conversation.prompt), None)
         turns = turns or NOTHING_TO_DO
         return turns[min(conversation.turns, len(turns) - 1)]
@@ -101,6 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
         if protocol is None:
             self.script.unknown.append(path)
             return self._send({})
+        self.script.requests.append(json.dumps(body))
         conversation = protocol.read(body)
         reply = protocol.reply(body, path, self.script.turn(conversation))
         return self._stream(reply) if isinstance(reply, Reply) else self._send(reply)

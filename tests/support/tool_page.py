@@ -45,8 +45,22 @@ def _row(name: str, of: dict[str, Any], *, needed: bool) -> str:
 
 
 def _kind(of: dict[str, Any]) -> str:
-    words = {"string": "text", "integer": "number", "boolean": "true or false", "array": "list of texts"}
-    limits = {"minimum": "from", "maximum": "to", "minItems": "at least", "maxItems": "at most"}
+    words = {
+        "string": "text",
+        "integer": "number",
+        "number": "number",
+        "boolean": "true or false",
+        "array": "list of texts",
+        "object": "texts by name",
+    }
+    limits = {
+        "minimum": "from",
+        "exclusiveMinimum": "above",
+        "maximum": "to",
+        "minItems": "at least",
+        "maxItems": "at most",
+        "maxProperties": "at most",
+    }
     said = [f"{word} {of[name]}" for name, word in limits.items() if name in of]
     return " ".join([words[of["type"]], *([f"({', '.join(said)})"] if said else [])])
 

@@ -31,20 +31,12 @@ def _run(bench: Bench, tally: Tally) -> None:
     commit_all(bench, project)
     bench.mulligan(project, "init")
     bench.mulligan(project, "config", "set", "sandbox.pool", str(_MANY))
-    for number in range(min(3, bench.repeats) + 1):
+    for number in range(min(3, bench.repeats) + 1):  # not removed: that removes parked copies, too
         for count, side in ((_MANY, f"{_MANY} variants"), (1, "1 variant")):
             bench.disk.settle()
             done = bench.mulligan(project, "try", "-n", str(count), "--", "true")
             if number:  # the first one parks what the others begin with
                 tally.add(side, done.seconds)
-            plans = bench.mulligan_data(project, "plan", "list")["plans"]
-            bench.mulligan(
-                project, "plan", "rm", "--yes", *(plan["handle"] for plan in plans if _is_root(plan))
-            )
-
-
-def _is_root(plan: dict[str, object]) -> bool:
-    return plan["parent_plan_id"] is None
 
 
 def _known(failure: Failure) -> Failure:

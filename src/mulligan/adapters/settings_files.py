@@ -5,7 +5,6 @@ keeps comments and order, and is on disk as a whole or not at all.
 """
 
 import contextlib
-import fcntl
 import os
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, MutableMapping
@@ -159,6 +158,8 @@ def _exclusively(path: Path) -> Generator[Path]:
 @contextlib.contextmanager
 def _locked(lock: Path) -> Generator[None]:
     """Hold a lock file, which goes afterwards. A file, because on NFS a folder cannot be locked."""
+    import fcntl  # here: only a change needs it
+
     for _ in range(_TRIES):
         fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:

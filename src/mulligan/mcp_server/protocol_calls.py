@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
+ERROR = "mulligan/error"  # in the metadata of a result: the error for programs
 _AT_ONCE = 16  # calls; more wait
 _PACE = 0.2  # seconds between two notifications of progress
 _PATIENCE = 5.0  # seconds: for a client to list its roots
@@ -167,7 +168,11 @@ class ToolCalls:
             "message": encode(error.text),
             "next_step": encode(error.next_step, self._client.words.text),
         }
-        return types.CallToolResult(content=[_text(json.encode({"error": facts}))], is_error=True)
+        # Plain text: some clients take a text in JSON for a result, and compare it with the schema of one.
+        text = f"{facts['kind']}: {facts['message']}\nnext step: {facts['next_step']}"
+        return types.CallToolResult(
+            content=[types.TextContent(text=text)], is_error=True, _meta={ERROR: facts}
+        )
 
 
 def _described(tool: Tool) -> types.Tool:

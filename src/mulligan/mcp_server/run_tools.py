@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict
 
 from mulligan.api.operations.command_place import command_place, place_on
 from mulligan.api.operations.command_run import run_command_in
 from mulligan.domain.views.printed import Printed
 from mulligan.errors import NextStep, StepFailed, UsageWrong
 from mulligan.mcp_server.path_lists import in_words, of_diff
-from mulligan.mcp_server.tool_results import Applied, CommandResult
+from mulligan.mcp_server.tool_results import Applied, CommandResult, VariantList
 from mulligan.mcp_server.tool_work import question
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
     from mulligan.api.results import Application, PlanStatus
-    from mulligan.mcp_server.tool_arguments import Apply, RunInSandbox
+    from mulligan.mcp_server.tool_arguments import Apply, RunInSandbox, TryVariants
     from mulligan.mcp_server.tool_work import Question, ToolWork
 
 _SHOWN = 16 * 1024  # bytes of each stream
@@ -60,6 +61,39 @@ def run_in_sandbox(work: ToolWork, wish: RunInSandbox) -> CommandResult:
             "checkpoint": f"{status.handle}@{number}" if number is not None else None,
             "error": ran.error.text if ran.error is not None else None,
             "messages": (*work.notes, *status.messages, *ran.messages),
+        },
+    )
+
+
+def try_variants(work: ToolWork, wish: TryVariants) -> VariantList:
+    """Run several lines of shell beside each other, each in a sandbox, and check the results."""
+    if wish.from_checkpoint:
+        project = work.project()
+        resource, folder = None, project.folder_in(wish.from_checkpoint, work.around.folder)
+    else:
+        place = command_place(work.around, work.client.project, None, in_place=False)
+        project, resource, folder = work.project_in(place.project), place.resource, place.folder
+    tried = project.try_variants(
+        variants=wish.variants,
+        check=wish.check or None,
+        start=wish.from_checkpoint or None,
+        keep_going=True,
+        timeout=None if isinstance(wish.timeout_seconds, UnsetType) else wish.timeout_seconds,
+        name=wish.name or None,
+        resource=resource,
+        folder=folder,
+    )
+    return work.result(
+        VariantList,
+        {
+            "plan": tried.handle,
+            "state": tried.state,
+            "passed": tried.passed,
+            "variants": [{**asdict(each), "plan": each.handle} for each in tried.variants],
+            "error": tried.error.text if tried.error is not None else None,
+            "next_step": "show_changes(plan=...) with the plan of a variant shows it; `mulligan try pick PLAN` chooses "
+            f'that one, and apply(plan="{tried.handle}") applies it',
+            "messages": (*work.notes, *tried.messages),
         },
     )
 

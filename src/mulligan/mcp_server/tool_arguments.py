@@ -96,6 +96,25 @@ class RunInSandbox(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     keep: Annotated[bool, Meta(description="Keep what it did, whatever its exit status.")] = False
 
 
+class TryVariants(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The arguments of `try_variants`."""
+
+    variants: Annotated[
+        dict[Annotated[str, Meta(min_length=1, max_length=100)], Annotated[str, Meta(max_length=100_000)]],
+        Meta(min_length=1, max_length=50, description="A line of shell for each variant, by its name."),
+    ]
+    check: (
+        Annotated[_Word, Meta(description="A line of shell that exits with 0 where a variant passes.")]
+        | UnsetType
+    ) = UNSET
+    from_checkpoint: (
+        Annotated[_Word, Meta(description="Start from this one, such as `tune@3`; else from the real files.")]
+        | UnsetType
+    ) = UNSET
+    timeout_seconds: Annotated[float, Meta(gt=0, description="How long each may take.")] | UnsetType = UNSET
+    name: Annotated[_Word, Meta(description="The name of the plan that is made.")] | UnsetType = UNSET
+
+
 class Apply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The arguments of `apply`."""
 

@@ -103,6 +103,32 @@ class CommandResult(Struct, frozen=True, kw_only=True):
     messages: list[str]
 
 
+class Variant(Struct, frozen=True, kw_only=True):
+    """One variant; `plan` has its files."""
+
+    variant: str
+    plan: str
+    passed: bool
+    exit_status: int | None
+    check_exit_status: int | None
+    files: int | None
+    insertions: int | None
+    deletions: int | None
+    duration_ms: int | None
+
+
+class VariantList(Struct, frozen=True, kw_only=True):
+    """Variants that ran beside each other, each in a sandbox of its own."""
+
+    plan: str
+    state: str
+    passed: int
+    variants: list[Variant]
+    error: str | None
+    next_step: str
+    messages: list[str]
+
+
 class Applied(Struct, frozen=True, kw_only=True):
     """A result that is in the real files now, or would be."""
 

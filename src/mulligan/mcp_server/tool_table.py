@@ -101,6 +101,16 @@ _TOOLS = (
         open_world=True,
     ),
     Tool(
+        name="try_variants",
+        title="Try variants",
+        description="Run several lines of shell beside each other, each in a private copy of the folder, and check "
+        "each result; the real files stay as they are.",
+        arguments=tool_arguments.TryVariants,
+        result=tool_results.VariantList,
+        act=run_tools.try_variants,
+        open_world=True,
+    ),
+    Tool(
         name="apply",
         title="Apply a result",
         description="Merge the result of a sandbox into the real files, all at once or not at all. Asks the user "

@@ -107,6 +107,12 @@ class SnapshotStore(StoredTrees, Protocol):
         processes that nobody ends may be writing: what they have mapped to write is read every time.
         """
 
+    def at_work_briefly(self) -> AbstractContextManager[None]:
+        """While it is open, a tree that is watched need not be, where another process reports what changes in it.
+
+        For work that looks a few times and ends, and never asks whether something `stirred`.
+        """
+
     @property
     def keeps_watches(self) -> bool:
         """True where watches stay open when their work is done, for the next work on the same tree."""
@@ -126,6 +132,12 @@ class SnapshotStore(StoredTrees, Protocol):
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
         """Count what a capture would hold."""
+
+    def surveys_kept(self) -> AbstractContextManager[None]:
+        """Let a tree that is surveyed meanwhile, and then captured, be captured as the survey found it."""
+
+    def folders_with(self, tree: WorkingTree, name: str) -> tuple[str, ...]:
+        """Return the folders of a tree that had a name in them when it was captured last, sorted; "." is the tree."""
 
     def matched(self, tree: WorkingTree) -> tuple[str, ...]:
         """Return the paths that the tree's patterns leave out, sorted; nothing below a folder that is one of them."""
@@ -263,8 +275,12 @@ class SnapshotStore(StoredTrees, Protocol):
         """Make a tree of ours that another plan worked in exactly what a new one of this snapshot would be.
 
         Only what is as `mark_new` found it is kept, and all else written again, whatever it holds. Return False where
-        something is in the tree, or is done to it, that this cannot set right: remove it then.
+        something is in the tree, or is done to it, that this cannot set right: remove it then. The next work that
+        watches the tree knows from now on what others change in it.
         """
+
+    def adopted(self, tree: WorkingTree, place: WorkingTree) -> None:
+        """Take note that a tree was moved to its place right after it was adopted."""
 
     def forget_tree(self, tree: WorkingTree) -> None:
         """Drop what is remembered of a tree that is no more."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from mulligan import errors
-from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.domain.resources.resource import Resource, type_of_folder
 from mulligan.ports import StopRequest
 from mulligan.rows.place_codec import Places
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.homes.home_census import HomeCensus
     from mulligan.adapters.homes.home_search import ProjectPlace
     from mulligan.adapters.other_projects import LocalNeighbours
+    from mulligan.adapters.plan_locks import FilePlanLocks
     from mulligan.adapters.sandboxes.kind_registry import LocalSandboxKinds
     from mulligan.adapters.sandboxes.parked_trees import ParkedTrees
     from mulligan.adapters.sandboxes.plan_folders import LocalPlanFolders, LocalRepositoryFolders
@@ -76,7 +76,6 @@ class Adapters:
         self.clock = SystemClock()
         self.ids = UlidSource()
         self.settings = LayeredSettings(around=around, project_file=self.settings_file, folder=place.folder)
-        self.locks = FilePlanLocks(folder=self.home / "locks", clock=self.clock, stop=stop)
 
     @cached_property
     def database_path(self) -> Path:
@@ -131,6 +130,8 @@ class Adapters:
     @cached_property
     def agent_locks(self) -> FilePlanLocks:
         """The lock that events of coding agents hold, one at a time."""
+        from mulligan.adapters.plan_locks import FilePlanLocks
+
         return FilePlanLocks(folder=self.home / "agents", clock=self.clock, stop=None)
 
     def agent_resources(self, folder: str) -> tuple[Resource, ...]:
@@ -237,6 +238,17 @@ class Adapters:
         from mulligan.wiring.home_wiring import home_census
 
         return home_census(self.around, self.place)
+
+    @cached_property
+    def locks(self) -> FilePlanLocks:
+        """The locks of plans."""
+        from mulligan.adapters.plan_locks import FilePlanLocks
+
+        return FilePlanLocks(folder=self.home / "locks", clock=self.clock, stop=self._asked)
+
+    def find_locks(self) -> FilePlanLocks:
+        """Return the locks of plans; who seldom needs them asks here."""
+        return self.locks
 
     def find_trees(self) -> PackedTrees:
         """Return the stored trees; who seldom needs them asks here."""

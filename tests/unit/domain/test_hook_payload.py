@@ -78,6 +78,9 @@ def test_a_session_of_claude_code():
     assert not after.failed
     assert stop is not None
     assert stop.background
+    launched = recorded("claude-code", "PostToolUse:Agent:background")
+    assert launched is not None
+    assert launched.background
     over = recorded("claude-code", "SubagentStop")
     assert over is not None
     assert (over.subagent, over.background) == ("a28dfa665426c7dfe", False)

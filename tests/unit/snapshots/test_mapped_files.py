@@ -9,15 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.snapshots.cache import stat_cache
 from mulligan.adapters.snapshots.scan import memory_maps
 from mulligan.adapters.snapshots.scan.memory_maps import Moments, shared_writable_maps
+from mulligan.ports import Unobserved
+from tests.support.snapshot_world import new_store, tree_at
 
 
 @pytest.fixture(params=["asked", "listed"])
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Look as on this system, and as on one that answers no queries."""
 
-    def unknown(_maps: int) -> Iterator[tuple[int, bytes]]:
+    def unknown(_maps: int) -> Iterator[tuple[int, int, bytes]]:
         raise OSError(errno.ENOTTY, "unknown to this system")
 
     if request.param == "listed":
@@ -57,6 +60,18 @@ def test_all_files_of_another_process_are_found(files: list[Path]) -> None:
     found = shared_writable_maps()
     assert {str(path) for path in files} <= found.paths
     assert {path.stat().st_ino for path in files} <= found.inodes
+    assert {path.stat().st_ino for path in files} <= found.inodes_on(files[0].parent)
+
+
+def test_the_same_number_on_another_device_is_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    st = tmp_path.stat()
+    maps = memory_maps.Maps(frozenset(), frozenset({(st.st_dev, st.st_ino), (st.st_dev + 1, 7)}))
+    monkeypatch.setattr(memory_maps, "kind_of", lambda _: "ext4")
+    assert maps.inodes_on(tmp_path) == {st.st_ino}
+    monkeypatch.setattr(memory_maps, "kind_of", lambda _: "btrfs")
+    assert maps.inodes_on(tmp_path) == {st.st_ino, 7}
 
 
 @pytest.mark.usefixtures("_way")
@@ -84,12 +99,37 @@ def test_a_process_that_ended_meanwhile_has_none(monkeypatch: pytest.MonkeyPatch
     os.waitpid(pid, 0)
 
 
+def test_a_file_that_is_mapped_is_read_though_the_stat_cache_has_all_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stat_cache, "_WORTH_SAVING_FILES", 1)
+    tree = tree_at(tmp_path / "tree")
+    (tree.path / "a" / "b").mkdir(parents=True)
+    path = tree.path / "a" / "b" / "file"
+    path.write_bytes(b"x" * 5000)
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[0] = 1
+        new_store(tmp_path / "store", ahead_ns=10**12).capture(tree, Unobserved())
+        mapped[0] = 2  # the page is dirty already: no time changes
+        store = new_store(tmp_path / "store", ahead_ns=10**12)
+        with store.watch(tree, others_at_work=True):
+            found = store.capture(tree, Unobserved())
+            mapped[0] = 3
+            store.distrust_watches()
+            again = store.capture(tree, Unobserved())
+    for capture, first in ((found, 2), (again, 3)):
+        item = store.item(capture.snapshot.roots[0], "a/b/file")
+        assert item is not None
+        assert item.content is not None
+        assert store.read(item.content)[0] == first
+
+
 def test_the_looks_of_one_moment_know_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
 
     def counting() -> memory_maps.Maps:
         read.append(1)
-        return memory_maps.Maps(frozenset(), frozenset({len(read)}))
+        return memory_maps.Maps(frozenset(), frozenset({(0, len(read))}))
 
     monkeypatch.setattr(memory_maps, "shared_writable_maps", counting)
     moments = Moments()

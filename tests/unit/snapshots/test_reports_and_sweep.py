@@ -1,4 +1,4 @@
-"""A sweep that takes what nothing names is noticed, although another process reports that nothing changed."""
+"""A sweep that takes what nothing names is noticed, although a report or a survey says that nothing changed."""
 
 import os
 from collections.abc import Iterator
@@ -87,3 +87,13 @@ def test_what_a_survey_found_swept_is_stored_again(half_gone: World) -> None:
     store = half_gone.store()
     store.survey(tree_at(half_gone.tree), Watcher())
     assert sound(half_gone.home, take(store, half_gone.tree))
+
+
+def test_what_is_swept_after_a_survey_is_stored_again(world: World) -> None:
+    world.write("small")
+    world.take()
+    store = new_store(world.home)
+    with store.surveys_kept():
+        store.survey(tree_at(world.tree), Watcher())
+        assert sweep(new_store(world.home)).packs_removed == 1
+        assert sound(world.home, take(store, world.tree))

@@ -114,5 +114,15 @@ def test_without_a_watch_it_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert world.store.unwatchable() == watch.ON_A_NETWORK
 
 
+def test_where_the_system_has_no_watches_left_it_says_so(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_watch(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Inotify, "watch", no_watch)
+    assert world.store.unwatchable().startswith(watch.TOO_MANY)
+
+
 def test_a_tree_that_is_watched_with_other_exclusions_is_not_watched(world: World) -> None:
     assert world.store.unseen(tree_at(world.path)) == "nothing watches this tree"

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from mulligan.adapters.snapshots.cache import c_rows
 from mulligan.adapters.snapshots.cache.tree_archive import Archive, pack
 from mulligan.adapters.snapshots.format.signatures import signature
 from mulligan.adapters.snapshots.scan import c_walk as walking
@@ -23,7 +24,7 @@ from mulligan.adapters.snapshots.scan.scan import Scan, Witness
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.adapters.snapshots.watch import inotify
 from mulligan.domain.checkpoints.snapshot import Snapshot
-from mulligan.osfiles.directory_handles import Folders
+from mulligan.osfiles.directory_handles import Folders, path_of
 from tests.support.ordinary_user import as_ordinary_user
 from tests.support.snapshot_world import Watcher, new_store, picture, take, tree_at
 from tests.support.walkers import walked
@@ -47,9 +48,12 @@ def walk(
     assert walking.walk is not None
     fd = os.open(path, os.O_RDONLY)
     try:
-        return walking.walk(
-            fd, b".mulligan", time.time_ns() + LATER, -1, inotify.WANTED, threads, rows, heap, row, [], b""
+        known = rows, heap, row, b""
+        found, watches = walking.walk(
+            fd, b".mulligan", time.time_ns() + LATER, -1, inotify.WANTED, threads, *known, [], b""
         )
+        assert watches == b""  # nothing is watched
+        return found
     finally:
         os.close(fd)
 
@@ -181,6 +185,26 @@ def test_unchanged_folders_are_told_by_one_row(tmp_path: Path, tree: Path) -> No
         top = Scan(folders, NOTHING, time.time_ns() + LATER, Witness(), known).run()
     sealed = {folder.name for folder in top.walk_unsealed() if folder.sealed}
     assert sealed == {"folder 0", "folder 2", "folder 3", "folder 4", "0", "2"}
+
+
+@IN_C
+def test_a_folder_of_which_more_is_known_than_its_row_says_is_described(tmp_path: Path, tree: Path) -> None:
+    capture(tmp_path / "store", tree)
+    (cache,) = (tmp_path / "store" / "caches").iterdir()
+    known = _archive(cache).top()
+    suspect = known.children["."].children["folder 1"].children["2"]
+    suspect.unseal()
+    suspect.racy.add("11")
+    gone = known.children["."].children["folder 3"]
+    gone.unseal()
+    del gone.children["0"]
+    with Folders(tree) as folders:
+        top = Scan(folders, NOTHING, time.time_ns() + LATER, Witness(), known).run()
+    sealed = {path_of(folder, ".") for folder in top.walk_unsealed() if folder.sealed}
+    assert sealed == {
+        *("folder 0/.", "folder 2/.", "folder 4/."),
+        *("folder 1/0/.", "folder 1/1/.", "folder 3/1/.", "folder 3/2/."),
+    }
 
 
 def _archive(cache: Path) -> Archive:
@@ -345,3 +369,54 @@ def sorted_walk(found: Folder, like: Folder) -> list[Folder]:
     for here, there in pairs:
         pairs.extend((here.children[name], child) for name, child in there.children.items())
     return [here for here, _ in pairs]
+
+
+def test_a_known_tree_is_counted_and_searched_as_a_scanned_one_is(tmp_path: Path, tree: Path) -> None:
+    (tree / "folder 1" / "2" / ".git").write_text("gitdir: elsewhere\n")
+    (tree / "folder 3" / ".git").mkdir()
+    (tree / "folder 3" / "link").symlink_to("2")
+    capture(tmp_path, tree)
+    capture(tmp_path, tree)
+    store = new_process(tmp_path)
+    with store.surveys_kept():
+        found = store.survey(tree_at(tree), Watcher())
+        assert store.capture(tree_at(tree), Watcher()).files == found.files == 102
+    assert found.size_bytes == sum(
+        p.stat().st_size for p in tree.rglob("*") if p.is_file() and not p.is_symlink()
+    )
+    assert store.folders_with(tree_at(tree), ".git") == ("folder 1/2", "folder 3")
+    top = store._cache.recall(tree_at(tree).cache_key, store._objects).top  # noqa: SLF001  as adoption does
+    assert top is not None
+    assert top.has_inode({(tree / "folder 1" / "2" / ".git").stat().st_ino})
+    assert not top.has_inode({2**63})
+
+
+@IN_C
+def test_rows_that_an_archive_does_not_hold_are_refused() -> None:
+    measure, rows = c_rows.measure, memoryview(bytes(104))
+    assert measure is not None
+    assert measure(rows, EMPTY, 0, 1) == (0, 0)
+    for wrong in (
+        (rows, EMPTY, 0, 2),
+        (rows, EMPTY, -1, 1),
+        (memoryview(bytes(12) + b"\1" * 92), EMPTY, 0, 1),
+    ):
+        with pytest.raises(ValueError, match="the archive"):
+            measure(*wrong)
+
+
+def test_what_changes_after_a_survey_is_in_the_capture_after_the_next_look(
+    tmp_path: Path, tree: Path
+) -> None:
+    capture(tmp_path, tree)
+    store = new_process(tmp_path)
+    with store.surveys_kept():
+        store.survey(tree_at(tree), Watcher())
+        time.sleep(0.03)
+        (tree / "folder 1" / "1" / "1").write_text("changed after the survey")
+        (tree / "folder 2" / "new").write_text("new")
+        store.capture(tree_at(tree), Watcher())  # as the survey found it, or as it is: it is one look
+    assert (
+        store.capture(tree_at(tree), Watcher()).snapshot
+        == new_process(tmp_path / "other").capture(tree_at(tree), Watcher()).snapshot
+    )

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Exclusions, Gone, Scan
 from mulligan.adapters.snapshots.watch import tree_watch as watch
 from tests.support.ordinary_user import as_ordinary_user
-from tests.support.snapshot_world import Watcher, age, picture
+from tests.support.snapshot_world import Watcher, age, new_store, picture, tree_at
 from tests.support.watched_world import World
 
 
@@ -317,3 +318,20 @@ def test_a_file_that_a_restore_brought_may_go_again(world: World) -> None:
         world.store.restore(snapshot, world.tree, Watcher())
         assert world.store.last_look.watched
     assert world.look() == ""
+
+
+def test_names_of_one_file_stay_together_when_a_restore_lists_the_folder_of_one(tmp_path: Path) -> None:
+    tree = replace(tree_at(tmp_path / "tree"), real=False)
+    for name in ("a", "b/c"):
+        (tree.path / name).mkdir(parents=True)
+    (tree.path / "a" / "one").write_text("one file")
+    os.link(tree.path / "a" / "one", tree.path / "b" / "other")
+    (tree.path / "b" / "c" / "gone").write_text("x")
+    store = new_store(tmp_path / "store")
+    with store.watch(tree, others_at_work=False):
+        first = store.capture(tree, Watcher()).snapshot
+        (tree.path / "b" / "c" / "gone").unlink()
+        store.restore(first, tree, Watcher())
+        again = store.capture(tree, Watcher()).snapshot
+        assert store.last_look.watched
+    assert again == first

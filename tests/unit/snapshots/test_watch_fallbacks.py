@@ -79,8 +79,9 @@ def test_one_folder_too_many_in_c_is_followed_by_a_scan(
     walk = walking.walk
     assert walk is not None
 
-    def refused(*args: Any) -> list[Any]:
-        return [(*row[:2], -errno.ENOSPC, *row[3:]) for row in walk(*args)]
+    def refused(*args: Any) -> tuple[list[Any], bytes]:
+        found, watches = walk(*args)
+        return [(*row[:2], -errno.ENOSPC, *row[3:]) for row in found], watches
 
     monkeypatch.setattr(walking, "walk", refused)
     (world.path / "new" / "deep").mkdir(parents=True)

@@ -79,6 +79,7 @@ class ParkedTrees(Struct, frozen=True, eq=False, kw_only=True):
             if self._is_set_right(snapshot, replace(tree, path=place), observer):
                 with act("sandbox.adopt"):
                     place.rename(tree.path)
+                self.store.adopted(replace(tree, path=place), tree)
                 return True
             remove_tree(place, self.home)
             self.store.forget_tree(tree)

@@ -6,6 +6,7 @@ What makes new trees, and what sweeps or verifies packs, is imported where it is
 from __future__ import annotations
 
 import os
+import posixpath
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -20,10 +21,9 @@ from mulligan.adapters.snapshots.cache.marks import MOST_PATHS
 from mulligan.adapters.snapshots.cache.stat_cache import StatCache
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.file_contents import store_bytes
-from mulligan.adapters.snapshots.capture.full_capture import unheld_in
+from mulligan.adapters.snapshots.capture.full_capture import Surveyed, unheld_in
 from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
 from mulligan.adapters.snapshots.format.chunks import pieces
-from mulligan.adapters.snapshots.format.signatures import measured
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, EntryKind
 from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
 from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
@@ -99,9 +99,12 @@ class PackedSnapshotStore(PackedTrees):
         self._level = Level(work / "level", self._rooms)
         self._restless: dict[str, frozenset[str]] = {}  # by cache key: files that did not hold still
         self._watches = OpenWatches()
+        # By cache key; None: each look is made when it is asked for.
+        self._surveyed: dict[str, Surveyed] | None = None
         self._moments = Moments()
         self._reports = reports
         self._ask_from = ask_from
+        self._briefly = 0
         self._served: dict[str, ServedWatch] = {}  # by cache key: what they say of trees in memory
         # How the last capture, comparison or restore read its tree: all of it, or what changed.
         self.last_look = Look(watched=False, reason=UNWATCHED)
@@ -159,12 +162,31 @@ class PackedSnapshotStore(PackedTrees):
         with translated(tree.path), Folders(tree.path) as folders:
             self._objects.refresh()
             known = self._cache.recall(tree.cache_key, self._objects).top
-            exclusions = exclusions_of(tree)
-            top = until_steady(lambda: Scan(folders, exclusions, self._now_ns(), Witness(), known).run())
-            counts = [measured(signatures) for signatures in top.all_signatures()]
-        files = sum(count for count, _ in counts)
+            scans: list[Scan] = []
+
+            def attempt() -> Folder:
+                scans.append(Scan(folders, exclusions_of(tree), self._now_ns(), Witness(), known))
+                return scans[-1].run()
+
+            top = until_steady(attempt)
+            files, size = top.measured()
+        if self._surveyed is not None:
+            self._surveyed[tree.cache_key] = Surveyed(tree, known, scans[-1], top)
         observer.progress("files counted", files, files)
-        return Survey(files=files, size_bytes=sum(size for _, size in counts))
+        return Survey(files=files, size_bytes=size)
+
+    @contextmanager
+    def surveys_kept(self) -> Generator[None]:
+        before, self._surveyed = self._surveyed, {}
+        try:
+            yield
+        finally:
+            self._surveyed = before
+
+    def folders_with(self, tree: WorkingTree, name: str) -> tuple[str, ...]:
+        top = self._cache.recall(tree.cache_key, self._objects).top
+        found = top.with_name(name) if top is not None else []
+        return tuple(sorted(posixpath.dirname(path_of(folder, name)) or ROOT_NAME for folder in found))
 
     def matched(self, tree: WorkingTree) -> tuple[str, ...]:
         exclusions = exclusions_of(tree)
@@ -186,6 +208,7 @@ class PackedSnapshotStore(PackedTrees):
         try:
             with translated(tree.path, written=self._work), self._all_or_forgotten(tree):
                 looking = self._looking(tree, writer, observer, at_work=at_work)
+                looking.surveyed = self._survey_of(tree, looking.known)
                 top = looking.run(self._now_ns)
                 self.last_look = looking.look
                 if watch is not None and watch.last is not None:
@@ -216,9 +239,16 @@ class PackedSnapshotStore(PackedTrees):
             unheld=unheld_in(top),
             busy=tuple(sorted(busy, key=os.fsencode)),
         )
-        if watch is not None:
+        if watch is not None and not looking.is_reported:
             watch.last = replace(capture, size_bytes=0)
         return capture
+
+    def _survey_of(self, tree: WorkingTree, known: Folder | None) -> Surveyed | None:
+        """Return the scan of a tree that a survey made, unless something was learned of the tree, or lost, since."""
+        found = self._surveyed.pop(tree.cache_key, None) if self._surveyed else None
+        is_fit = found is not None and found.tree == tree and found.known is known
+        is_fit = is_fit and not self._cache.lacks(tree.cache_key)
+        return found if is_fit and self._watches.of(tree) is None else None
 
     def put(self, contents: Iterable[bytes]) -> tuple[StoredContent, ...]:
         with self._writing() as writer:
@@ -258,7 +288,8 @@ class PackedSnapshotStore(PackedTrees):
         with translated(tree.path), self._all_or_forgotten(tree):
             looking = self._looking(tree, HashingSink(), Unobserved())
             difference = self._difference(looking, snapshot, tree)
-            self._stored_nothing(looking)
+            looking.stored_nothing()
+            self._keep_mark(looking)
             for work in difference.works:
                 for entry in work.write:
                     if entry.kind is EntryKind.FILE:
@@ -282,8 +313,7 @@ class PackedSnapshotStore(PackedTrees):
             if known is not None and kept is not None and spare:
                 self._look_where_they_differ(looking, kept, known, snapshot)
             difference = self._difference(looking, snapshot, tree, spared)
-            if looking.mark.token:
-                self._stored_nothing(looking)
+            self._keep_mark(looking)
             self._carry_out(tree, difference, kept, observer)
         return difference.changes()
 
@@ -446,7 +476,7 @@ class PackedSnapshotStore(PackedTrees):
             return self._cache.move(_new_key(old), _new_key(new))
 
     def adopt(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> bool:
-        with translated(tree.path, written=self._work):
+        with translated(tree.path, written=self._work), self._watches.hand_on(tree):
             self._cache.move(_new_key(tree), tree.cache_key)
             looking = self._looking(tree, HashingSink(), observer)
             if looking.known is None:
@@ -461,7 +491,11 @@ class PackedSnapshotStore(PackedTrees):
             self._carry_out(tree, difference, None, observer)
         return True
 
+    def adopted(self, tree: WorkingTree, place: WorkingTree) -> None:
+        self._watches.moved(tree, place)
+
     def forget_tree(self, tree: WorkingTree) -> None:
+        self._watches.drop(tree.cache_key)
         with translated(self._work):
             self._cache.forget(tree.cache_key)
             self._cache.forget(_new_key(tree))
@@ -484,12 +518,21 @@ class PackedSnapshotStore(PackedTrees):
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
         restless = self._restless.get(tree.cache_key, frozenset())
         records = Records(sink, observer, restless=restless, at_work=at_work)
-        served = self._reported(tree, known.top) if watch is None else None
+        may_ask = watch is None or (self._briefly > 0 and watch.top is None)
+        served = self._reported(tree, known.top) if may_ask else None
         if known.forgotten and served is not None:
             served.lost(NOT_IN_STORE)
-        looking = Looking(tree, known.top, watch, records, self._moments, served=served)
+        looking = Looking(tree, known.top, watch, records, None, self._moments, served=served)
         looking.file = self._cache.file_of(tree.cache_key)
         return looking
+
+    @contextmanager
+    def at_work_briefly(self) -> Generator[None]:
+        self._briefly += 1
+        try:
+            yield
+        finally:
+            self._briefly -= 1
 
     def _reported(self, tree: WorkingTree, top: Folder | None) -> ServedWatch | None:
         """Return a watch over a tree by another process; None where it is not worth asking one."""
@@ -515,17 +558,16 @@ class PackedSnapshotStore(PackedTrees):
         elif busy:
             mark = mark.later(mark.token, busy, ())
         self._cache.note_mark(key, mark)
-        if served is not None and looking.look.watched:
+        if served is not None and looking.is_reported:
             served.top, served.mark = top, mark
             self._served[key] = served
 
-    def _stored_nothing(self, looking: Looking) -> None:
-        """Have what was read read again when it is captured: it may name what was never stored."""
-        looking.stored_nothing()
-        if looking.served is not None:
-            if looking.mark.token:
-                self._cache.note_mark(looking.tree.cache_key, looking.mark)
-            self._cache.let_go(looking.tree.cache_key)
+    def _keep_mark(self, looking: Looking) -> None:
+        """Keep the moment of a look that stored nothing; what was read then is read again when it is captured."""
+        if looking.mark.token:
+            self._cache.note_mark(looking.tree.cache_key, looking.mark)
+            if looking.is_reported or looking.watch is None:
+                self._cache.let_go(looking.tree.cache_key)
 
     def _difference(
         self,

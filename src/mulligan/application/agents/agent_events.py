@@ -246,6 +246,8 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
             case EventKind.AFTER_CALL:
                 session = self._with_entry(commit, group_id, now)
                 call_id = self._end_call(commit, session, group_id, now)
+            case EventKind.STOP if self.event.background and session.entry is not None:
+                commit.db.entries.reach(session.entry, DeedStatus.RUNNING, group_id)  # another stop follows
             case EventKind.STOP | EventKind.INTERRUPT | EventKind.SESSION_END:
                 stopped = self.event.kind is EventKind.INTERRUPT
                 self._end(commit, group_id, now, DeedStatus.INTERRUPTED if stopped else DeedStatus.DONE)

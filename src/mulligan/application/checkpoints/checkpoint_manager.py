@@ -42,6 +42,12 @@ class CheckpointManager:
                 watches.enter_context(kind.watch(sandbox, others_at_work=run.others_at_work))
             yield
 
+    @contextmanager
+    def watch_briefly(self, run: Run) -> Generator[None]:
+        """Watch them for work that looks a few times and ends: another process may report what changes instead."""
+        with self._store.at_work_briefly(), self.watch(run):
+            yield
+
     @property
     def keeps_watches(self) -> bool:
         """Return whether a watch is kept for the next work: for a single capture none is worth opening otherwise."""

@@ -228,7 +228,7 @@ class PathRestoreService(Struct, kw_only=True, frozen=True, eq=False):
         targets = self._targets(run, wish)
         work = RestoreWork(locations=tuple(target.path for target in targets), source=own.group_id)
         again = NextStep("restore_paths", checkpoint=name_of(run.plan, own), paths=wish.paths)
-        with self.manager.watch(run.over(targets)):
+        with self.manager.watch_briefly(run.over(targets)):
             with self.store.hold():
                 before = {t.resource: self.kinds.of(t).capture(t, run.observer).snapshot for t in targets}
                 if not any(self._edits_of(sources, wish, targets, before)):

@@ -120,7 +120,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
     """Reads plans; never waits for a running plan."""
 
     database: Database
-    locks: Locks
+    find_locks: Callable[[], Locks]  # most plans are at rest
     find_trees: Callable[[], StoredTrees]  # few looks are at files
 
     def newest_for(self, act: str) -> PlanId:
@@ -312,7 +312,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
                 NextStep("unapply" if cut_off else "apply", plan=plan.plan_id),
                 " does that, and then starts again",
             )
-        if (plan.state is State.PROCESSING or cut_off) and self.locks.holder(plan.plan_id) is None:
+        if (plan.state is State.PROCESSING or cut_off) and self.find_locks().holder(plan.plan_id) is None:
             return PlanErrorView(
                 message="the process that worked on this plan is gone",
                 step=None,
@@ -322,7 +322,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
                 hint=resume,
             )
         left = "restore" in under_way or (plan.state is State.APPLIED and under_way)
-        if left and self.locks.holder(plan.plan_id) is None:
+        if left and self.find_locks().holder(plan.plan_id) is None:
             return PlanErrorView(
                 message="the process that changed real files for this plan is gone",
                 step=None,

@@ -93,7 +93,7 @@ class RollbackService(Struct, kw_only=True, frozen=True, eq=False):
     def rollback(self, plan_id: PlanId, word: str, observer: Observer) -> Rollback:
         """Go back to the group, all resources or none; a `pre_rollback` group holds the present contents."""
         # Watched because the sandboxes are read three times: to compare, to capture, to restore.
-        with self.claims.open(plan_id, observer) as run, self.manager.watch(run):
+        with self.claims.open(plan_id, observer) as run, self.manager.watch_briefly(run):
             return self.go_back(run, word)
 
     def go_back(self, run: Run, word: str, turn: Turn = NEW_ACT) -> Rollback:

@@ -144,14 +144,17 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
         """Copy every resource into its sandbox, and start the plan: intent first, rows last."""
         self.trials.abandoned(clear=True)  # they may hold as much as the sandboxes will
         orders = [self._order(run, resource) for resource in run.plan.definition.resources]
-        for order in orders:
-            kind = self._kind(order.resource, run.plan.definition, run.settings)
-            survey = kind.survey(order, run.observer)
-            size = f"{counted(survey.files, 'file')}, {counted(survey.size_bytes, 'byte')}"
-            done = "to read, and to work on in place" if kind.strategy is Strategy.IN_PLACE else "to copy"
-            text = f"{order.resource.name}: {size} {done}"
-            run.note(Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now()))
-        self._carry_out(run, orders, lambda kind, order: kind.create(order, run.observer), run.settings.hide)
+        with self.store.surveys_kept():
+            for order in orders:
+                kind = self._kind(order.resource, run.plan.definition, run.settings)
+                survey = kind.survey(order, run.observer)
+                size = f"{counted(survey.files, 'file')}, {counted(survey.size_bytes, 'byte')}"
+                done = "to read, and to work on in place" if kind.strategy is Strategy.IN_PLACE else "to copy"
+                text = f"{order.resource.name}: {size} {done}"
+                run.note(Entry(type=EventType.MESSAGE, data={"message": text}, at=self.clock.now()))
+            self._carry_out(
+                run, orders, lambda kind, order: kind.create(order, run.observer), run.settings.hide
+            )
 
     def fork(self, run: Run, parent_plan_id: PlanId) -> None:
         """Fork the sandboxes of a child plan from its parent's at the time of the spawn, and start it."""

@@ -1,6 +1,6 @@
 """Runs the child plans of a step and merges their results."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -55,7 +55,8 @@ class _Going(Struct, kw_only=True):
     there: dict[str, Child]  # recorded ones, by name
     merged: set[str]
     running: dict[PlanId, str]
-    failed: dict[str, MulliganError]  # by name
+    failed: dict[str, str]  # reasons, by name
+    errors: dict[str, MulliganError]  # with which they failed, by name; none of those whose merge failed
     conflict: MulliganError | None
 
     @property
@@ -93,14 +94,14 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         Raise SubplansFailed if a child failed after its retries, SubplanConflicts if a merge has conflicts.
         """
         going = self._find(run, step, subplans, number)
+        if subplans.merge_strategy is MergeStrategy.PICK and going.there:
+            self._go_on_with_variants(run, going)
         if going.waiting():
             self.checkpoints.auto_create_if_configured(
                 run, CheckpointType.ON_SUBPLAN_SPAWN, {"step": step.name}, between_steps=False
             )
         if subplans.mode is SubplanMode.PARALLEL:
             self._spawn(run, going, going.waiting())
-        if subplans.merge_strategy is MergeStrategy.PICK:
-            self._release(run, going, [child for child in going.there.values() if child.is_done])
         with self.engine.crew(run.observer) as crew:
             while True:
                 self._merge_ready(run, going)
@@ -114,9 +115,9 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         picks = subplans.merge_strategy is MergeStrategy.PICK
         if going.failed and not (picks and any(map(going.is_done, going.there))):
             raise SubplansFailed(
-                reason="; ".join(f"{name}: {error.text}" for name, error in going.failed.items()),
+                reason="; ".join(f"{name}: {reason}" for name, reason in going.failed.items()),
                 children={name: going.there[name].plan_id for name in going.failed},
-                **_not_started(going.failed.values()),
+                **_not_started(going),
             )
         return tuple(going.there[child.name] for child in subplans.plans if child.name in going.there)
 
@@ -146,6 +147,7 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             merged={c.name for c in subplans.plans if merged_name(number, c.name) in run.merged},
             running={},
             failed={},
+            errors={},
             conflict=None,
         )
         if gone or behind:
@@ -236,7 +238,7 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
                     conflicts=[],  # they are the child's
                 )
             case error:
-                going.failed[name] = error
+                going.failed[name], going.errors[name] = error.text, error
                 if going.subplans.fail_fast and going.subplans.merge_strategy is not MergeStrategy.PICK:
                     crew.stop()
 
@@ -254,8 +256,7 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
         merged = self.merging.merge(run, child, strategy)
         if merged.conflicts and strategy is MergeStrategy.FAIL_ON_CONFLICT:
             paths = ", ".join(f"{conflict.path} ({conflict.reason})" for conflict in merged.conflicts)
-            reason = f"it is in conflict with what was merged before: {paths}"
-            going.failed[child.name] = SubplansFailed(reason=reason)
+            going.failed[child.name] = f"it is in conflict with what was merged before: {paths}"
             return
         going.merged.add(child.name)
         run.merged.append(merged_name(going.number, child.name))
@@ -305,6 +306,13 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             found = db.children.list(run.plan.plan_id)
         return [c for c in found if c.spawn.step_index == index and c.plan.state is not State.CANCELLED]
 
+    def _go_on_with_variants(self, run: Run, going: _Going) -> None:
+        """Record which variants of an earlier run continue, and give back what those have that are finished."""
+        self._release(run, going, [child for child in going.there.values() if child.is_done])
+        now = self.clock.now()
+        again = [_spawned(c.plan, now, again=True) for c in going.there.values() if not c.is_done]
+        run.record(run.plan, *again)
+
     def _release(self, run: Run, going: _Going, finished: Sequence[Child]) -> None:
         """Give the sandboxes of finished variants back: their checkpoints hold the results, others start in them.
 
@@ -314,7 +322,8 @@ class SubplanService(Struct, kw_only=True, frozen=True, eq=False):
             return
         with run.commit("variant.finish") as commit:
             sandboxes = self.children.forget_sandboxes(commit.db, finished)
-        self.children.remove(sandboxes, room=min(_limit(run, going), len(going.order)))
+        room = min(_limit(run, going), len(going.order)) + 1  # one for the plan of the next try
+        self.children.remove(sandboxes, room=room)
 
     def _end_unstarted(self, run: Run, going: _Going) -> None:
         """Cancel children that will not start, because another failed and the step is `fail_fast`."""
@@ -335,11 +344,11 @@ def _limit(run: Run, going: _Going) -> int:
     return going.subplans.max_parallel or run.settings.max_parallel
 
 
-def _not_started(errors: Collection[MulliganError]) -> dict[str, Any]:
-    """Return the facts of commands that could not be started."""
-    if any(error.facts.get("started") is not False for error in errors):
-        return {}
-    return {"started": False, "errno": next(iter(errors)).facts.get("errno")}
+def _not_started(going: _Going) -> dict[str, Any]:
+    """Return the facts of commands that could not be started, if none of them could."""
+    errors = [going.errors.get(name) for name in going.failed]
+    numbers = [e.facts.get("errno") for e in errors if e is not None and e.facts.get("started") is False]
+    return {"started": False, "errno": numbers[0]} if numbers and len(numbers) == len(errors) else {}
 
 
 def _merged_data(child: Child, merged: MergedChild) -> JsonObject:

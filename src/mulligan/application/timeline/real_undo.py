@@ -163,7 +163,7 @@ class RealUndoService(Struct, kw_only=True, frozen=True, eq=False):
     def carry_out(self, run: Run, turn: Turnaround) -> Result:
         """Do it to a plan that is claimed: all resources or none."""
         over = self._over(run, turn)
-        with self.manager.watch(over):
+        with self.manager.watch_briefly(over):
             result = self._carry_out(over, turn)
         if over is not run:
             run.follow(over)

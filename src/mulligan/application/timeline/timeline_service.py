@@ -269,7 +269,7 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
             turn = replace(self._turnaround(entry.number, forward=forward), keep_commits=kept)
             if in_place:
                 return self._of_result(run.plan, turn, self.real_undos.carry_out(run, turn), dry_run=False)
-            with self.manager.watch(run):
+            with self.manager.watch_briefly(run):
                 done = self.rollbacks.go_back(run, turn.target.group_id, _turn(turn))
             return self._of_rollback(entry, run.plan, done, forward=forward)
 

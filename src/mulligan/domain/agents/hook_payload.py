@@ -179,7 +179,7 @@ def _failed(result: _Fields) -> bool:
 def _goes_on(kind: EventKind, fields: _Fields, given: _Fields, result: _Fields) -> bool:
     if kind in (EventKind.STOP, EventKind.SUBAGENT_STOP):
         return bool(_list(fields, "background_tasks"))
-    begun = result.get("backgroundTaskId") or given.get("is_background") is True
+    begun = result.get("backgroundTaskId") or result.get("isAsync") or given.get("is_background")
     return kind is EventKind.AFTER_CALL and bool(begun)
 
 

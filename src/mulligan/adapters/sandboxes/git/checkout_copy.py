@@ -16,7 +16,7 @@ from mulligan.adapters.sandboxes.folder.folder_copy import (
 from mulligan.adapters.sandboxes.git.checkpoints.checkpoint_commits import Commits
 from mulligan.adapters.sandboxes.git.checkpoints.publication import Publishing
 from mulligan.adapters.sandboxes.git.checkpoints.whole_capture import WholeCaptures
-from mulligan.adapters.sandboxes.git.creation.private_git_dir import PrivateCopies
+from mulligan.adapters.sandboxes.git.creation.private_git_dir import PrivateCopies, inner_repositories
 from mulligan.adapters.sandboxes.git.creation.sandbox_creation import (
     Making,
     borrow_again,
@@ -101,8 +101,10 @@ class GitSandboxes(DirectorySandboxes):
             unread = self._copy_excluded(real.path, sandbox)  # before inner repositories get git directories
             found = replace(found, unheld=(*found.unheld, *unread))
             observer.progress(_MADE, 0, 3)
+            # What is excluded is in no capture.
+            inner = inner_repositories(order.path) if order.patterns else self._store.folders_with(real, _GIT)
             with _time_kept(order.path):
-                changed = making.copy()
+                changed = making.copy(inner)
         else:
             remove_tree(order.path, self._home)
             self._store.forget_tree(self._tree(sandbox))
@@ -165,7 +167,7 @@ class GitSandboxes(DirectorySandboxes):
         self._fill(sandbox, _only(snapshot, 0), real_tree_of(sandbox, _GIT), observer)
         self._copy_excluded(Path(real.path), sandbox)
         with _time_kept(order.path):
-            making.copy()
+            making.copy(inner_repositories(order.path))
             self._put_position(sandbox, _only(snapshot, 1))
         making.keep_borrowed()
         making.begin()

@@ -1,7 +1,6 @@
 """The names at which a scanned tree is not as its stat cache says, and those that no watch can be relied on for."""
 
 import stat
-from collections.abc import Iterable
 
 from mulligan.adapters.snapshots.format.signatures import SIGNATURE_LENGTH, inode_and_links
 from mulligan.adapters.snapshots.scan.found_folder import Folder
@@ -11,20 +10,29 @@ from mulligan.osfiles.directory_handles import path_of
 _LINKS = 4  # where the link count is in a signature
 
 
-def diverging(top: Folder, known: Folder) -> tuple[set[str], set[str]]:
-    """Return the paths at which a scanned tree is not, or not surely, as it was known; and the folders that came."""
+def diverging(top: Folder, known: Folder, *, by_content: bool) -> tuple[set[str], set[str]]:
+    """Return the paths at which a scanned tree is not, or not surely, as it was known; and the folders that came.
+
+    `by_content` where the contents of files can change without a new timestamp.
+    """
     paths, renewed = set[str](), set[str]()
     pairs = [(top, known)]
     for folder, old in pairs:
         if folder.sealed:
             continue
-        paths.update(path_of(folder, name) for name in _names(folder, old))
+        if by_content or not (_is_settled(folder) and _is_settled(old) and folder.looks_like(old)):
+            paths.update(path_of(folder, name) for name in _names(folder, old))
         for name, child in folder.children.items():
             if (before := old.children.get(name)) is not None:
                 pairs.append((child, before))
             else:
                 renewed.add(path_of(folder, name))
     return paths | renewed, renewed
+
+
+def _is_settled(folder: Folder) -> bool:
+    """Return whether all that is known of a folder shows in its signatures."""
+    return not (folder.racy or folder.unheld or folder.skipped or folder.apart)
 
 
 def _names(folder: Folder, old: Folder) -> set[str]:
@@ -47,12 +55,11 @@ def racy_in(top: Folder) -> frozenset[str]:
 
 
 def shared_in(top: Folder) -> frozenset[str]:
-    """Return the paths of files with several links."""
-    if not any(_has_links(signatures) for signatures in top.all_signatures()):
-        return frozenset()
+    """Return the paths of files with several links in a scanned tree: a folder with such a file is never sealed."""
     return frozenset(
         path_of(folder, name)
-        for folder in top.walk()
+        for folder in top.walk_unsealed()
+        if not folder.sealed and _has_links(folder.listing.signatures)
         for name, packed in folder.stats.items()
         if _is_shared(packed)
     )
@@ -60,11 +67,7 @@ def shared_in(top: Folder) -> frozenset[str]:
 
 def _has_links(signatures: bytes) -> bool:
     counts = signatures[_LINKS::SIGNATURE_LENGTH]  # of each its lowest byte: one for most files
-    return counts != b"\1" * len(counts) and any(map(_is_shared, _each(signatures)))
-
-
-def _each(signatures: bytes) -> Iterable[bytes]:
-    return (signatures[at : at + SIGNATURE_LENGTH] for at in range(0, len(signatures), SIGNATURE_LENGTH))
+    return counts != b"\1" * len(counts)
 
 
 def _is_shared(packed: bytes) -> bool:

@@ -61,7 +61,7 @@ class StatCache:
         self._unsaved: dict[str, tuple[int, int]] = {}
         self._written: dict[str, bytes] = {}  # the hash of the file that is known, or was written
         self._marks: dict[str, Mark] = {}  # of trees in memory, seen from those files
-        self._forgotten: set[str] = set()  # of which trees some was forgotten, and not looked at since
+        self._forgotten: set[str] = set()  # trees that lost something, and were not looked at since
 
     def recall(self, key: str, objects: Objects) -> Recalled:
         """The tree as it was last read, as far as its objects are in the store."""
@@ -76,7 +76,7 @@ class StatCache:
             if key not in self._trees:  # saved again, so that the next process need not check again
                 self._unsaved[key] = (known.top.files, 0)
         self._trees[key] = known
-        return Recalled(top=known.top, forgotten=key in self._forgotten)
+        return Recalled(top=known.top, forgotten=self.lacks(key))
 
     def remember(
         self, key: str, top: Folder, packs: frozenset[str], *, files_read: int, bytes_read: int
@@ -88,6 +88,10 @@ class StatCache:
         self._unsaved[key] = (files, size)
         if files >= top.files // _SAVING_COSTS:  # a few changes to a large tree wait until there are more
             self.flush(key)
+
+    def lacks(self, key: str) -> bool:
+        """Return whether some of a tree was forgotten since the last look."""
+        return key in self._forgotten
 
     def take_mark(self, key: str) -> Mark | None:
         """Return the moment that a tree in memory stands for, until it is noted again; None where that is unclear.

@@ -13,9 +13,11 @@ import marshal
 import os
 import struct
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any, cast
 
-from mulligan.adapters.snapshots.format.signatures import SIGNATURE_LENGTH, Listing
+from mulligan.adapters.snapshots.cache import c_rows
+from mulligan.adapters.snapshots.format.signatures import SIGNATURE_LENGTH, Listing, inodes_in, measured
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 
 _HEAD = struct.Struct("<QQ")
@@ -51,16 +53,71 @@ class Archive:
             bytes(self.heap[at:middle]), bytes(self.heap[middle : middle + count * SIGNATURE_LENGTH])
         )
 
-    def signatures(self, row: int) -> Iterator[bytes]:
-        """Yield the signatures in a folder and in all below."""
-        for each in range(row, self._row(row)[0]):
-            _, name, names, count, _, _, at, *_ = self._row(each)
-            at += name + names
-            yield bytes(self.heap[at : at + count * SIGNATURE_LENGTH])
+    def measured(self, row: int) -> tuple[int, int]:
+        """Return how many names in a folder and below are not folders, and the bytes of files among them."""
+        if c_rows.measure is not None:
+            return c_rows.measure(self.rows, self.heap, row, self.end(row))
+        counts = [measured(each) for each in self._signatures(row)]
+        return sum(count for count, _ in counts), sum(size for _, size in counts)
+
+    def has_inode(self, row: int, inodes: AbstractSet[int]) -> bool:
+        """Return whether one of these inodes is in a folder or below."""
+        if c_rows.has_inode is not None:
+            return c_rows.has_inode(self.rows, self.heap, row, self.end(row), list(inodes))
+        return any(not inodes.isdisjoint(inodes_in(each)) for each in self._signatures(row))
+
+    def with_name(self, row: int, name: str) -> list[int]:
+        """Return the rows of folders, of this one and those below, that have a name in them."""
+        raw, end = os.fsencode(name), self.end(row)
+        if c_rows.with_name is not None:
+            return c_rows.with_name(self.rows, self.heap, row, end, raw)
+        return [each for each in range(row, end) if raw in self.listing(each).names.split(b"\0")]
+
+    def _signatures(self, row: int) -> Iterator[bytes]:
+        return (self.listing(each).signatures for each in range(row, self.end(row)))
 
     def leaves_out(self, row: int) -> bool:
         """Return whether something in a folder, or below, is excluded."""
         return any(self._row(each)[4] & _SKIPPED for each in range(row, self._row(row)[0]))
+
+    def changed_since(self, folder: Folder) -> bytes:
+        """Return a byte for each row: 1 where more is known of a folder by now than the row says.
+
+        `folder` was known as a row of this archive, and is no longer sealed.
+        """
+        stale = bytearray(len(self.rows) // _ROW.size)
+        pending = [folder]
+        while pending:
+            here = pending.pop()
+            assert here.origin is not None
+            row = here.origin[1]
+            end, below = self._row(row)[0], row + 1
+            stale[row] = 1
+            while below < end:
+                last, name, _, _, _, _, at, *_ = self._row(below)
+                child = here.children.get(os.fsdecode(bytes(self.heap[at : at + name])))
+                if child is None or child.origin is None or child.origin != (self, below):
+                    stale[below:last] = b"\1" * (last - below)
+                elif not child.sealed:
+                    pending.append(child)
+                below = last
+        return bytes(stale)
+
+    def folder_at(self, top: Folder, row: int) -> Folder | None:
+        """Return the folder of a row, at or below one that is known; None where it is there no more."""
+        folder: Folder | None = top
+        while folder is not None and folder.origin != (self, row):
+            folder = next((each for each in folder.children.values() if self.has_below(each, row)), None)
+        return folder
+
+    def has_below(self, folder: Folder, row: int) -> bool:
+        """Return whether a folder was known as a row of this archive, which is another row or above it."""
+        shelf, first = folder.origin or (None, 0)
+        return shelf is self and first <= row < self.end(first)
+
+    def end(self, row: int) -> int:
+        """Return the row after the last one below a folder."""
+        return cast("int", self._row(row)[0])
 
     def held(self, row: int) -> int:
         """Return the number of names in a folder's listing."""

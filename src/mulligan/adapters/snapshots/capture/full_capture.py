@@ -16,6 +16,15 @@ from mulligan.osfiles.directory_handles import Folders, path_of
 from mulligan.ports import WorkingTree
 
 
+class Surveyed(Struct, frozen=True, eq=False):
+    """A scan that was made to count a tree."""
+
+    tree: WorkingTree
+    known: Folder | None  # what the scan compared with
+    scan: Scan
+    top: Folder
+
+
 class Reading(Struct, eq=False):
     """One reading of a tree: what was found, and how much of it had to be read."""
 
@@ -23,6 +32,7 @@ class Reading(Struct, eq=False):
     known: Folder | None  # the tree as it was read before; what has not changed since is taken from there
     records: Records
     witness: Witness
+    surveyed: Surveyed | None  # a scan that was made already
     inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
     links: list[tuple[Folder, str]] = []  # names of files with several links
     resolved: list[Folder] = []  # folders whose objects were made now
@@ -33,16 +43,8 @@ class Reading(Struct, eq=False):
             return until_steady(lambda: self._attempt(folders, now_ns()))
 
     def _attempt(self, folders: Folders, started_ns: int) -> Folder:
-        self.records.started_ns = started_ns
-        scan = Scan(
-            folders,
-            exclusions_of(self.tree),
-            started_ns,
-            self.witness,
-            self.known,
-            moves=self.records.moves,
-        )
-        top = scan.run()
+        scan, top = self._scanned(folders, started_ns)
+        self.records.started_ns = scan.started_ns
         self.inside = scan.inside
         self.links = [each for names in scan.links.values() for each in names]
         self.resolved = []
@@ -57,6 +59,15 @@ class Reading(Struct, eq=False):
         for folder in reversed(order):
             self._resolve(folders, folder, before[id(folder)])
         return top
+
+    def _scanned(self, folders: Folders, started_ns: int) -> tuple[Scan, Folder]:
+        if self.surveyed is not None:  # once: another attempt looks again
+            scan, top = self.surveyed.scan, self.surveyed.top
+            self.surveyed, self.records.moves = None, scan.moves
+            return scan, top
+        exclusions, moves = exclusions_of(self.tree), self.records.moves
+        scan = Scan(folders, exclusions, started_ns, self.witness, self.known, moves=moves)
+        return scan, scan.run()
 
     def _resolve(self, folders: Folders, folder: Folder, old: Folder | None) -> None:
         """Learn a folder's records, identity and address; its children are resolved already."""
@@ -73,6 +84,8 @@ class Reading(Struct, eq=False):
             if record is not None:
                 folder.records[name] = record
         make_object(folder, self.records)
+        if old is not None:
+            folder.stem_from(old)
         self.resolved.append(folder)
 
     @staticmethod

@@ -121,6 +121,7 @@ class Refreshing(Struct, eq=False):
             return
         if excluded.is_matched(name, is_folder=stat.S_ISDIR(st.st_mode)):
             self._drop(folder, name)  # it may have been of another kind, and held
+            folder.unseal()
             folder.skipped = True
             return
         old = folder.stats.get(name)
@@ -305,5 +306,6 @@ def _is_held(folder: Folder, name: str) -> bool:
 def _look_for_excluded(folder: Folder, fd: int, excluded: Exclusions) -> None:
     """Find out whether a folder has something excluded in it now."""
     names = os.listdir(fd)
+    folder.unseal()
     folder.apart = any(map(excluded.is_apart, names))
     folder.skipped = folder.apart or PROJECT_HOME in names or bool(left_out_in(fd, excluded))

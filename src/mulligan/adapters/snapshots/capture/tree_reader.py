@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from mulligan.adapters.snapshots.cache.divergence import diverging, shared_in
 from mulligan.adapters.snapshots.cache.marks import Mark
 from mulligan.adapters.snapshots.capture.entry_reader import Records
-from mulligan.adapters.snapshots.capture.full_capture import Reading
+from mulligan.adapters.snapshots.capture.full_capture import Reading, Surveyed
 from mulligan.adapters.snapshots.capture.incremental_capture import Doubt, Refreshing
 from mulligan.adapters.snapshots.format.signatures import inode_and_links
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME
@@ -32,6 +32,7 @@ class Looking(Struct, eq=False):
     known: Folder | None
     watch: Watch | None
     records: Records
+    surveyed: Surveyed | None  # a scan of this tree that was made already
     moments: Moments  # which know what other processes have mapped
     inside: dict[tuple[int, int], int] = {}  # files with several links: how many are in this tree
     # The paths to look at in a tree that is not watched, where all else counts as known; None: all of it.
@@ -39,6 +40,7 @@ class Looking(Struct, eq=False):
     served: ServedWatch | None = None  # where nothing watches it, and another process may report what changed
     mark: Mark = Mark()  # the moment that the tree stands for, seen from the stat cache on disk
     file: bytes = b""  # the hash of that cache
+    is_reported: bool = False  # only what another process reported was looked at
     look: Look = Look(watched=False, reason=UNWATCHED)
     touched: Collection[Folder] = ()  # folders whose objects were made
 
@@ -47,6 +49,9 @@ class Looking(Struct, eq=False):
         watch = self.watch
         if watch is None:
             return self._at_names(now_ns) or self._as_reported(now_ns) or self._scanned(Witness(), now_ns)[0]
+        if (reported := self._as_reported(now_ns)) is not None:
+            watch.last = None
+            return reported
         at_work = watch.others_at_work or self.records.at_work
         maps = self.moments.maps() if at_work else Maps(frozenset(), frozenset())
         self._suspect_mapped(watch, maps, self.known)
@@ -99,7 +104,7 @@ class Looking(Struct, eq=False):
             return None
         served.looked(refreshing.touched)
         self.inside, self.touched = refreshing.inside, refreshing.touched
-        self.mark, self.look = served.mark, Look(watched=True, reason="")
+        self.mark, self.look, self.is_reported = served.mark, Look(watched=True, reason=""), True
         return top
 
     def _through(self, watch: Watch, now_ns: Callable[[], int]) -> Folder:
@@ -125,12 +130,16 @@ class Looking(Struct, eq=False):
         self, witness: Witness, now_ns: Callable[[], int]
     ) -> tuple[Folder, Iterable[tuple[Folder, str]]]:
         """Read the tree by a scan; return it, and the names of files with several links."""
-        known = None if keeps_no_times(self.tree.path) else self.known
-        reading = Reading(self.tree, known, self.records, witness)
+        known, surveyed = self.known, self.surveyed
+        if keeps_no_times(self.tree.path):
+            known = surveyed = None
+        if self.mark.token:  # what changed between that scan and the token would be in no report
+            surveyed = None
+        reading = Reading(self.tree, known, self.records, witness, surveyed)
         top = reading.run(now_ns)
         self.inside, self.touched = reading.inside, reading.resolved
         if self.mark.token and self.known is not None:
-            paths, renewed = diverging(top, self.known)
+            paths, renewed = diverging(top, self.known, by_content=known is None)
             self.mark = replace(self.mark.later(self.mark.token, paths, renewed), shared=shared_in(top))
         return top, reading.links
 

@@ -167,7 +167,7 @@ class Creation(Struct, eq=False):
     def _copy_all(self, works: list[Work]) -> None:
         """Make all folders, with the files that the source has."""
         if self._known and self.source is not None:
-            self._leave_out_mapped(works)
+            self._leave_out_mapped(works, self.source)
         source = os.open(self.source.path, FOLDER_FLAGS) if self._known and self.source else -1
         target = os.open(self.tree.path, FOLDER_FLAGS)
         try:
@@ -183,9 +183,9 @@ class Creation(Struct, eq=False):
             if source >= 0:
                 os.close(source)
 
-    def _leave_out_mapped(self, works: list[Work]) -> None:
+    def _leave_out_mapped(self, works: list[Work], source: Source) -> None:
         """Have files written that a process has mapped: it can change them without a trace."""
-        mapped = shared_writable_maps().inodes
+        mapped = shared_writable_maps().inodes_on(source.path)
         for work in works:
             listing = self._known.get(id(work), _NO_FILES)
             if not mapped.isdisjoint(inodes_in(listing.signatures)):

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from mulligan.adapters.snapshots.format.signatures import inodes_in
 from mulligan.adapters.snapshots.restore.open_files import inodes_open_for_writing
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.memory_maps import shared_writable_maps
@@ -68,5 +67,5 @@ def _is_guarded(top: Folder) -> bool:
 
 def _is_in_use(tree: Path, top: Folder) -> bool:
     """Return whether a process has a file of the tree open for writing, or mapped so."""
-    written = inodes_open_for_writing(tree.stat().st_dev) | shared_writable_maps().inodes
-    return any(not written.isdisjoint(inodes_in(each)) for each in top.all_signatures())
+    written = inodes_open_for_writing(tree.stat().st_dev) | shared_writable_maps().inodes_on(tree)
+    return top.has_inode(written)

@@ -45,6 +45,8 @@ def settled_tree(
         folder = found.get(id(work))
         if folder is None or not (is_new or _look(scan, folder, work, witness)):
             continue
+        if work.present is not None:
+            folder.stem_from(work.present)
         if is_alike(folder.listing, copied.get(id(work))):
             folder.records.update(work.records)
         else:

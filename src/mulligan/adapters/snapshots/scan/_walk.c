@@ -105,6 +105,8 @@ typedef struct {
     int queue;            /* inotify; -1: nothing is watched */
     uint32_t mask;
     Py_buffer rows, heap; /* of the archive; empty: nothing is known */
+    Py_buffer stale;      /* a byte for each row: 1 where more has happened than the row says; empty: nowhere */
+    int32_t *watches;     /* for each row: the number of its watch, where it is not described; 0: none */
     int stamps_folders;   /* the filesystem is one that stamps a folder whenever a name in it comes or goes */
     dev_t device;         /* of that filesystem */
     pthread_mutex_t lock; /* over all that follows, and over `dir` and `unopened` of nodes */
@@ -201,7 +203,8 @@ static int read_row(const Walk *walk, long long number, Row *row)
     row->name_length = get(from + 4, 4);
     row->names_length = get(from + 8, 4);
     row->count = get(from + 12, 4);
-    row->plain = (get(from + 16, 4) & PLAIN) != 0;
+    int is_stale = number < walk->stale.len && ((const char *)walk->stale.buf)[number] != 0;
+    row->plain = (get(from + 16, 4) & PLAIN) != 0 && !is_stale;
     row->skipped = (get(from + 16, 4) & SKIPPED) != 0;
     uint64_t at = get(from + 24, 8);
     uint64_t length = (uint64_t)row->name_length + row->names_length + (uint64_t)row->count * SIGNATURE;
@@ -424,7 +427,8 @@ static int list(const Walk *walk, Node *node)
     if (walk->queue >= 0)
         set_watch(walk, node);
     Row row;
-    int recall = node->same_names && read_row(walk, node->known, &row) && row.plain;
+    /* What came before the watch was set is reported by nobody: the names are read, however old the folder seems. */
+    int recall = node->same_names && walk->queue < 0 && read_row(walk, node->known, &row) && row.plain;
     if (!(recall ? recall_names(node, &row) : read_names(walk, node)))
         return errno;
     if (recall)
@@ -752,12 +756,20 @@ static size_t number_nodes(const Walk *walk)
         node->told = node->parent == NULL || (node->parent->told && !node->parent->whole);
         if (node->told)
             node->number = told++;
+        else if (walk->watches != NULL)
+            walk->watches[node->known] = node->watch; /* what is whole has a row */
     }
     return told;
 }
 
-static PyObject *describe_all(const Walk *walk)
+/* All folders that no row describes, and the watches of the others, by row. */
+static PyObject *describe_all(Walk *walk)
 {
+    size_t rows = (size_t)walk->rows.len / ROW;
+    if (walk->queue >= 0 && rows > 0 && !walk->no_memory) {
+        walk->watches = calloc(rows, sizeof *walk->watches);
+        walk->no_memory = walk->watches == NULL;
+    }
     if (walk->no_memory)
         return PyErr_NoMemory();
     PyObject *found = PyList_New((Py_ssize_t)number_nodes(walk));
@@ -771,7 +783,9 @@ static PyObject *describe_all(const Walk *walk)
         else
             PyList_SET_ITEM(found, (Py_ssize_t)node->number, described);
     }
-    return found;
+    size_t length = walk->watches != NULL ? rows * sizeof *walk->watches : 0;
+    return found ? Py_BuildValue("(Ny#)", found, length ? (const char *)walk->watches : "",
+                                 (Py_ssize_t)length) : NULL;
 }
 
 static void walk_all(Walk *walk, int threads, long long row)
@@ -789,6 +803,7 @@ static void free_walk(Walk *walk)
         free_node(walk->nodes[at]);
     free(walk->nodes);
     free(walk->pending);
+    free(walk->watches);
 }
 
 /* Take over the patterns, each as (text, flags, plain); 0 with an exception where that fails. */
@@ -829,9 +844,9 @@ static PyObject *walk_tree(PyObject *Py_UNUSED(module), PyObject *args)
     int threads;
     long long row;
     PyObject *patterns;
-    if (!PyArg_ParseTuple(args, "iyLiIiy*y*LO!y:walk", &walk.top, &walk.left_out, &walk.recent_ns, &walk.queue,
-                          &walk.mask, &threads, &walk.rows, &walk.heap, &row, &PyList_Type, &patterns,
-                          &walk.prefix))
+    if (!PyArg_ParseTuple(args, "iyLiIiy*y*Ly*O!y:walk", &walk.top, &walk.left_out, &walk.recent_ns, &walk.queue,
+                          &walk.mask, &threads, &walk.rows, &walk.heap, &row, &walk.stale, &PyList_Type,
+                          &patterns, &walk.prefix))
         return NULL;
     if (!read_patterns(&walk, patterns)) {
         /* the exception says why */
@@ -857,13 +872,16 @@ static PyObject *walk_tree(PyObject *Py_UNUSED(module), PyObject *args)
     free(walk.patterns);
     PyBuffer_Release(&walk.rows);
     PyBuffer_Release(&walk.heap);
+    PyBuffer_Release(&walk.stale);
     return found;
 }
 
 static PyMethodDef methods[] = {
     {"walk", walk_tree, METH_VARARGS,
-     "walk(folder_fd, left_out, recent_ns, inotify_fd, inotify_mask, threads, rows, heap, row, patterns, prefix)\n--\n\n"
-     "List a folder and all below it; the folder itself comes first, and parents before children."},
+     "walk(folder_fd, left_out, recent_ns, inotify_fd, inotify_mask, threads, rows, heap, row, stale,"
+     " patterns, prefix)\n--\n\n"
+     "List a folder and all below it, the folder itself first, and parents before children; return that with the"
+     " watches of folders that are as their rows say, by row."},
     {NULL, NULL, 0, NULL},
 };
 

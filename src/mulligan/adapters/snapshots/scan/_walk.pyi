@@ -15,7 +15,8 @@ def walk(
     rows: memoryview,
     heap: memoryview,
     row: int,
+    stale: bytes,
     patterns: list[tuple[bytes, int, int]],
     prefix: bytes,
     /,
-) -> list[Found]: ...
+) -> tuple[list[Found], bytes]: ...

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from mulligan.adapters.snapshots.scan import _walk
 
+    Patterns: TypeAlias = list[tuple[bytes, int, int]]
     Walk: TypeAlias = Callable[
-        [int, bytes, int, int, int, int, memoryview, memoryview, int, list[tuple[bytes, int, int]], bytes],
-        list[_walk.Found],
+        [int, bytes, int, int, int, int, memoryview, memoryview, int, bytes, Patterns, bytes],
+        tuple[list[_walk.Found], bytes],
     ]
 
 walk: "Walk | None" = None

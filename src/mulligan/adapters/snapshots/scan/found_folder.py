@@ -1,11 +1,11 @@
 """Folders of a tree as they were found, and what was learned of them."""
 
-from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mulligan.adapters.snapshots.format.signatures import Listing, listing_of
+from mulligan.adapters.snapshots.format.signatures import Listing, inodes_in, listing_of, measured
 
 if TYPE_CHECKING:
     from mulligan.adapters.snapshots.cache.tree_archive import Archive
@@ -114,8 +114,20 @@ class Folder(Struct, eq=False):
         self._shelf, self._row, self.sealed = shelf, row, True
 
     def unseal(self) -> None:
-        """Take note that this is about to be changed."""
-        self.sealed = False
+        """Take note that this is about to be changed, and with it all that it is in."""
+        folder: Folder | None = self
+        while folder is not None and folder.sealed:
+            folder.sealed = False
+            folder = folder.parent
+
+    @property
+    def origin(self) -> "tuple[Archive, int] | None":
+        """The position in the archive of what this folder was known as, whatever has changed since."""
+        return (self._shelf, self._row) if self._shelf is not None else None
+
+    def stem_from(self, other: "Folder") -> None:
+        """Take note that this is the folder that was known as another one, listed again."""
+        self._shelf, self._row = other._shelf, other._row  # noqa: SLF001  its own class
 
     def looks_like(self, other: "Folder") -> bool:
         """Return whether both hold the same names with the same signatures."""
@@ -136,14 +148,36 @@ class Folder(Struct, eq=False):
             found.extend(folder.children.values())
         return found
 
-    def all_signatures(self) -> Iterator[bytes]:
-        """Yield the signatures in this folder and in all below, those of a folder in one piece."""
+    def measured(self) -> tuple[int, int]:
+        """Return how many names here and below are not folders, and the bytes of files among them."""
+        counts = [
+            measured(folder.listing.signatures)
+            if folder.shelf is None
+            else folder.shelf[0].measured(folder.shelf[1])
+            for folder in self.walk_unsealed()
+        ]
+        return sum(count for count, _ in counts), sum(size for _, size in counts)
+
+    def has_inode(self, inodes: AbstractSet[int]) -> bool:
+        """Return whether one of these inodes is here or below."""
+        return any(
+            not inodes.isdisjoint(inodes_in(folder.listing.signatures))
+            if folder.shelf is None
+            else folder.shelf[0].has_inode(folder.shelf[1], inodes)
+            for folder in self.walk_unsealed()
+        )
+
+    def with_name(self, name: str) -> "list[Folder]":
+        """Return the folders, of this one and those below, that have a name in them."""
+        found: list[Folder] = []
         for folder in self.walk_unsealed():
             if folder.shelf is None:
-                yield folder.listing.signatures
+                found += [folder] if name in folder.stats else []
             else:
                 shelf, row = folder.shelf
-                yield from shelf.signatures(row)
+                places = [shelf.folder_at(folder, each) for each in shelf.with_name(row, name)]
+                found += [place for place in places if place is not None]
+        return found
 
     def walk_missing(self) -> "list[Folder]":
         """This folder and those below that have something that cannot be held, or lead there."""

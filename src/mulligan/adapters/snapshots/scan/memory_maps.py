@@ -13,10 +13,13 @@ import threading
 from array import array
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
+from mulligan.adapters.snapshots.scan.filesystems import kind_of
+
 _PROC = "/proc"
-_LINE = re.compile(rb"\S+ .w.s \S+ [0-9a-f]+:[0-9a-f]+ (\d+) +(/.*)")
+_LINE = re.compile(rb"\S+ .w.s \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) +(/.*)")
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
 _PIECE = 1 << 16
 # PROCMAP_QUERY asks for the next map of a kind. Linux has it since 6.11; to list all maps takes ten times as long.
@@ -25,22 +28,39 @@ _WRITABLE, _SHARED, _OR_NEXT, _OF_A_FILE = 0x02, 0x08, 0x10, 0x20
 _WANTED = _WRITABLE | _SHARED | _OR_NEXT | _OF_A_FILE
 _LAYOUT = struct.Struct("=9Q4I2Q")
 _LONGEST_NAME = 4096
+_SAME_DEVICE = frozenset({"ext2", "ext3", "ext4", "xfs", "f2fs", "tmpfs"})  # as stat reports it
 
 
 class Maps(NamedTuple):
-    """Files that are mapped, by path and by inode.
-
-    Of inodes only the numbers: on btrfs and overlayfs the device there is another than that of stat. A file of another
-    filesystem with the same number means that one file more is read.
-    """
+    """Files that are mapped, by path and by device and inode."""
 
     paths: frozenset[str]
-    inodes: frozenset[int]
+    places: frozenset[tuple[int, int]]
+
+    @property
+    def inodes(self) -> frozenset[int]:
+        """The numbers of the inodes on any device.
+
+        On btrfs and overlayfs the device of a map is another than that of stat. A file of another filesystem with the
+        same number means that one file more is read.
+        """
+        return frozenset(inode for _, inode in self.places)
+
+    def inodes_on(self, tree: Path) -> frozenset[int]:
+        """Return those numbers that may be of files in a folder.
+
+        What processes share in memory takes its numbers from a counter that goes into the millions: in a tree of a
+        hundred thousand files, one of them is met by chance.
+        """
+        if kind_of(tree) not in _SAME_DEVICE:
+            return self.inodes
+        device = tree.stat().st_dev
+        return frozenset(inode for place, inode in self.places if place == device)
 
 
 def shared_writable_maps() -> Maps:
     """Look at every process that we may look at; those of others cannot write what is ours alone."""
-    found: set[tuple[int, bytes]] = set()
+    found: set[tuple[int, int, bytes]] = set()
     for process in _processes():
         try:
             maps = os.open(f"{_PROC}/{process}/maps", os.O_RDONLY)
@@ -52,7 +72,10 @@ def shared_writable_maps() -> Maps:
             found.update(_listed(maps))
         finally:
             os.close(maps)
-    return Maps(frozenset(os.fsdecode(path) for _, path in found), frozenset(inode for inode, _ in found))
+    return Maps(
+        frozenset(os.fsdecode(path) for _, _, path in found),
+        frozenset((device, inode) for device, inode, _ in found),
+    )
 
 
 class Moments(threading.local):
@@ -84,8 +107,8 @@ class Moments(threading.local):
         return found
 
 
-def _asked_for(maps: int) -> Iterator[tuple[int, bytes]]:
-    """Ask for the inodes and paths of what a process has mapped so; OSError where that cannot be asked."""
+def _asked_for(maps: int) -> Iterator[tuple[int, int, bytes]]:
+    """Ask for the devices, inodes and paths of what a process has mapped so; OSError where that cannot be asked."""
     name = array("B", bytes(_LONGEST_NAME))
     address, _ = name.buffer_info()
     end = 0
@@ -97,11 +120,11 @@ def _asked_for(maps: int) -> Iterator[tuple[int, bytes]]:
             if exc.errno in (errno.ENOENT, errno.ESRCH):
                 return  # there is no other, or the process ended
             raise
-        end, inode, length = answer[4], answer[8], answer[11]
-        yield inode, bytes(name[: max(length - 1, 0)])  # it ends with a zero
+        end, inode, major, minor, length = answer[4], answer[8], answer[9], answer[10], answer[11]
+        yield os.makedev(major, minor), inode, bytes(name[: max(length - 1, 0)])  # it ends with a zero
 
 
-def _listed(maps: int) -> Iterator[tuple[int, bytes]]:
+def _listed(maps: int) -> Iterator[tuple[int, int, bytes]]:
     """Find the same in the list of all maps of a process."""
     try:
         data = b"".join(iter(lambda: os.read(maps, _PIECE), b""))
@@ -110,8 +133,9 @@ def _listed(maps: int) -> Iterator[tuple[int, bytes]]:
     for line in data.splitlines() if b"w-s " in data or b"wxs " in data else ():
         match = _LINE.fullmatch(line)
         if match is not None:
-            inode, path = match.groups()
-            yield int(inode), _ESCAPED.sub(lambda octal: bytes([int(octal[1], 8)]), path)
+            major, minor, inode, path = match.groups()
+            device = os.makedev(int(major, 16), int(minor, 16))
+            yield device, int(inode), _ESCAPED.sub(lambda octal: bytes([int(octal[1], 8)]), path)
 
 
 def _processes() -> list[str]:

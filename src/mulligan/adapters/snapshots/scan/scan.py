@@ -79,6 +79,9 @@ class Witness:
     def queued(self, folder: Folder, number: int) -> None:
         """Take note of a folder that was put on the queue and then listed; a negative number is an errno."""
 
+    def queued_below(self, folder: Folder, numbers: bytes) -> None:
+        """Take note of the folders below one, all as in an archive; `numbers` has those of their watches, by row."""
+
     def catch_up(self) -> None:
         """Process the events so far: what is known is about to be replaced."""
 
@@ -145,10 +148,10 @@ class Scan(Struct, eq=False):
         folders: list[Folder] = []
         left: list[Folder] = []
         home, threads = os.fsencode(PROJECT_HOME), walking.THREADS
-        archive, number = self._known_place(top)
-        known = archive.rows, archive.heap, number
+        archive, number, stale = self._known_place(top)
+        known = archive.rows, archive.heap, number, stale
         patterns = excluded.for_walk, os.fsencode(excluded.prefix)
-        found = walking.walk(
+        found, watches = walking.walk(
             fd, home, self._recent_ns, witness.queue, inotify.WANTED, threads, *known, *patterns
         )
         for parent, name, watch, row, content in found:
@@ -158,6 +161,8 @@ class Scan(Struct, eq=False):
                 witness.queued(folder, watch)
             if row >= 0:
                 archive.seal(row, folder)
+                if watches:
+                    witness.queued_below(folder, watches)
                 continue
             if content is None:
                 left.append(folder)
@@ -168,10 +173,13 @@ class Scan(Struct, eq=False):
                 self._mark(folder, each, fields_of(signature))
         return left
 
-    def _known_place(self, folder: Folder) -> tuple[Archive, int]:
-        """Return the position of a folder in the stat cache; None where a witness must see each folder."""
-        known = self._known_as(folder) if self.witness.queue < 0 else None
-        return (known and known.shelf) or (NOTHING, -1)
+    def _known_place(self, folder: Folder) -> tuple[Archive, int, bytes]:
+        """Return the position of a folder in the stat cache, with the rows that more has happened to."""
+        known = self._known_as(folder)
+        if known is None or known.origin is None:
+            return NOTHING, -1, b""
+        shelf, row = known.origin
+        return shelf, row, b"" if known.sealed else shelf.changed_since(known)
 
     def _known_as(self, folder: Folder) -> Folder | None:
         if folder.parent is None:

@@ -14,6 +14,7 @@ class OpenWatches:
         self._current: dict[str, Watch] = {}  # by the cache key of the tree
         self._open: list[Watch] = []  # also those that another one of their tree replaces for a while
         self._kept: dict[str, Watch] = {}  # by cache key, the one used longest ago first
+        self._handed_on: dict[str, Watch] = {}  # by cache key: begun for the work that comes next
         self._most = 0
 
     def keep(self, most: int) -> None:
@@ -39,7 +40,7 @@ class OpenWatches:
     def over(self, tree: WorkingTree, *, others_at_work: bool) -> Generator[bool]:
         """Watch a tree meanwhile, and yield whether the watch is kept afterwards."""
         key = tree.cache_key
-        outer, watch = self._current.get(key), self._kept.pop(key, None)
+        outer, watch = self._current.get(key), self._handed_on.pop(key, None) or self._kept.pop(key, None)
         if watch is not None and (watch.tree != tree or watch.others_at_work != others_at_work):
             watch.close()
             watch = None
@@ -60,17 +61,50 @@ class OpenWatches:
             else:
                 watch.close()
 
+    @contextmanager
+    def hand_on(self, tree: WorkingTree) -> Generator[None]:
+        """Watch a tree from now on, for the work on it that comes next."""
+        self.drop(tree.cache_key)
+        watch = Watch(tree, others_at_work=False)
+        before = self._current.get(tree.cache_key)
+        self._current[tree.cache_key] = watch
+        try:
+            yield
+        except BaseException:
+            watch.close()
+            raise
+        else:
+            self._handed_on[tree.cache_key] = watch
+        finally:
+            if before is None:
+                del self._current[tree.cache_key]
+            else:
+                self._current[tree.cache_key] = before
+
+    def moved(self, tree: WorkingTree, place: WorkingTree) -> None:
+        """Go on with a watch that was handed on where its tree was moved to, just now and by us."""
+        watch = self._handed_on.get(tree.cache_key)
+        if watch is not None and watch.tree == tree:
+            watch.moved_to(place)
+
+    def drop(self, key: str) -> None:
+        """Close a watch that was handed on and that no work took."""
+        if key in self._handed_on:
+            self._handed_on.pop(key).close()
+
     def close_kept(self) -> list[WorkingTree]:
         """Close the watches that no work uses; return their trees."""
         trees = [watch.tree for watch in self._kept.values()]
         for watch in self._kept.values():
             watch.close()
         self._kept.clear()
+        for key in list(self._handed_on):
+            self.drop(key)
         return trees
 
     def distrust(self, reason: str) -> None:
         """Rely on none of them until the next scan of its tree."""
-        for watch in (*self._open, *self._kept.values()):
+        for watch in (*self._open, *self._kept.values(), *self._handed_on.values()):
             watch.lost(reason)
 
     def _close_oldest(self) -> None:

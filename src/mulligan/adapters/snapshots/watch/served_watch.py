@@ -44,10 +44,6 @@ class ServedWatch(Watch):
             self.mark = self.mark.later(report.token, report.paths, report.renewed)
             name_paths(self, self.top, report.paths, report.renewed)
 
-    def suspect(self, folder: Folder, name: str) -> None:
-        unseal(folder)
-        super().suspect(folder, name)
-
     def looked(self, touched: dict[Folder, None]) -> None:
         """Take over what the look found: names of files that got other names are looked at by the next process too."""
         super().looked(touched)
@@ -59,7 +55,7 @@ class ServedWatch(Watch):
         waiting = [top]
         for folder in waiting:
             if not folder.address:
-                unseal(folder)
+                folder.unseal()
                 self.unstored.add(folder)
                 waiting += folder.children.values()
 
@@ -71,16 +67,9 @@ class ServedWatch(Watch):
             folder = folder.children.get(each) if folder is not None else None
         if folder is None or name not in folder.stats:
             return  # it is gone, or named otherwise: the report says so
-        unseal(folder)
+        folder.unseal()
         self.share(folder, name)
         inode, count = inode_and_links(folder.stats[name])
         self.searched[inode] = count
         if folder.groups:
             self.grouped.add(folder)
-
-
-def unseal(folder: Folder | None) -> None:
-    """Take note that a folder, and so all above it, is about to be changed."""
-    while folder is not None and folder.sealed:
-        folder.unseal()
-        folder = folder.parent

@@ -13,6 +13,7 @@ from mulligan.adapters.snapshots.scan.exclusions import Exclusions, exclusions_i
 from mulligan.adapters.snapshots.scan.filesystems import changes_unseen, mounts_below
 from mulligan.adapters.snapshots.watch import inotify
 from mulligan.adapters.snapshots.watch.inotify import Event, Inotify
+from mulligan.domain.resources.placement import is_spare_name
 from mulligan.osfiles.directory_handles import FOLDER_FLAGS, path_of
 from mulligan.ports import TreeChanges, WorkingTree
 
@@ -280,7 +281,8 @@ class TreeJournal:
 
         Another name of a file in the tree shows when it stays: the file has several links. One that goes again leaves
         nothing behind, though the file may have been written through it. For moments before it came, only a scan can
-        find out. In a folder that came itself, files may have come before the folder was watched.
+        find out. In a folder that came itself, files may have come before the folder was watched. The spare names under
+        which a restore puts files aside come and go with it, and are links to no other.
         """
         place = (spot, name)
         if mask & inotify.CREATE:
@@ -291,6 +293,8 @@ class TreeJournal:
                 self._arrived[place] = came
         elif mask & inotify.MOVED_FROM:
             self._moving[cookie] = self._arrived.pop(place, spot.came)
+        elif mask & inotify.DELETE and is_spare_name(name):
+            self._arrived.pop(place, None)
         elif mask & inotify.DELETE:
             self._unseen = max(self._unseen, self._arrived.pop(place, spot.came))
 

@@ -35,8 +35,9 @@ class TreeJournals:
             try:
                 report = journal.report(token)
             except Unreported as exc:
-                self._refused = {tree: (time.monotonic(), str(exc))}
+                self._refused = {tree: (time.monotonic(), str(exc))}  # the last one
                 return None
+            self._refused.pop(tree, None)
             self._journals[tree] = journal
             while len(self._journals) > _MOST:
                 self._journals.pop(next(iter(self._journals))).close()

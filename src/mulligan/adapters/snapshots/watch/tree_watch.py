@@ -5,6 +5,7 @@ the whole tree sets it up again. What it cannot see at all is written down in do
 """
 
 import os
+from array import array
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Witness
 from mulligan.adapters.snapshots.watch import inotify
 from mulligan.adapters.snapshots.watch.inotify import Event, Inotify
+from mulligan.adapters.snapshots.watch.watched_folders import WatchedFolders
 from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.osfiles.directory_handles import path_of
 from mulligan.ports import WorkingTree
@@ -59,10 +61,11 @@ class Watch(Witness):
         self._exclusions = exclusions_of(tree)
         self._inotify: Inotify | None = None
         self._given_up = ""
-        self._folders: dict[int, Folder] = {}  # by number of the watch
-        self._numbers: dict[Folder, int] = {}
+        self._watched = WatchedFolders()
+        self._entered: list[Folder] = []  # since the last look
         self._arrived: set[tuple[Folder, str]] = set()  # files, since the last look
         self._moving: dict[int, bool] = {}  # cookies of renames half seen -> had the file arrived
+        self._is_moving = False  # the tree's own folder was just moved by us, and the event is to come
         self._fresh: dict[int, Path] = {}  # by number of the watch: folders that no look has entered yet
 
     # --- as the witness of a scan ----------------------------------------------------------------------------
@@ -72,7 +75,8 @@ class Watch(Witness):
         self.close()
         self.dirty, self.renewed, self.shared, self.searched = {}, set(), {}, {}
         self.grouped, self.unstored, self.last = set(), set(), None
-        self._folders, self._numbers, self._arrived, self._moving, self._fresh = {}, {}, set(), {}, {}
+        self._watched, self._arrived, self._moving, self._fresh = WatchedFolders(), set(), {}, {}
+        self._entered = []
         if changes_unseen(self.tree.path):
             self._given_up = ON_A_NETWORK
         self.reason = self._given_up
@@ -107,13 +111,19 @@ class Watch(Witness):
         else:
             self._known_as(folder, number)
 
+    def queued_below(self, folder: Folder, numbers: bytes) -> None:
+        """Watch the folders below one that were put on the queue; a negative number is an errno."""
+        refused = min(array("i", numbers))
+        if self._inotify is not None and refused < 0:
+            self._give_up(f"{TOO_MANY}: {OSError(-refused, os.strerror(-refused))}")
+        elif self._inotify is not None:
+            self._watched.add_below(folder, numbers)
+
     def _known_as(self, folder: Folder, number: int) -> None:
-        before = self._folders.get(number)
-        if before is not None and before is not folder:
-            self._numbers.pop(before, None)
+        self._entered.append(folder)
+        before = self._watched.add(folder, number)
+        if before is not None:
             self._carry_over(before, folder)
-        self._folders[number] = folder
-        self._numbers[folder] = number
 
     def lost(self, reason: str) -> None:
         """Rely on nothing until the next scan."""
@@ -129,7 +139,7 @@ class Watch(Witness):
             if event.mask & inotify.OVERFLOW:
                 self.lost(OVERFLOW)
                 continue
-            folder = self._folders.get(event.watch)
+            folder = self._watched.folder(event.watch)
             if folder is None:
                 continue  # of a folder that left the tree
             if event.name:
@@ -138,6 +148,14 @@ class Watch(Witness):
                 self._note_own(folder, event)
         if any(self._moving.values()):
             self.lost(UNSEEN_NAME)
+
+    def moved_to(self, tree: WorkingTree) -> None:
+        """Go on with a tree that we have just moved as a whole."""
+        self.tree, self._is_moving = tree, True
+        self.catch_up()
+        if self._is_moving:  # the event is missing: it may be another folder
+            self.lost(LOST_TREE)
+        self._is_moving = False
 
     @property
     def blind(self) -> str:
@@ -158,7 +176,7 @@ class Watch(Witness):
         return found
 
     def _counts(self, event: Event) -> bool:
-        folder = self._folders.get(event.watch)
+        folder = self._watched.folder(event.watch)
         if folder is None or not event.name:
             return bool(event.mask & inotify.OVERFLOW) or event.watch in self._fresh
         excluded = exclusions_in(folder, self._exclusions)
@@ -167,7 +185,7 @@ class Watch(Witness):
 
     def _listen_below(self, event: Event) -> None:
         """Hear of writes in a new folder, and below, before the next look enters it."""
-        known = self._folders.get(event.watch)
+        known = self._watched.folder(event.watch)
         if known is None:
             waiting = [self._fresh[event.watch] / event.name]
         else:
@@ -189,6 +207,7 @@ class Watch(Witness):
     def suspect(self, folder: Folder, name: str) -> None:
         """Have a name read at the next look, by whatever way that looks."""
         self.dirty.setdefault(folder, set()).add(name)
+        folder.unseal()
         folder.racy.add(name)
 
     def leave(self, folder: Folder) -> None:
@@ -197,11 +216,9 @@ class Watch(Witness):
             self.dirty.pop(each, None)
             self.shared.pop(each, None)
             self.unstored.discard(each)
-            number = self._numbers.pop(each, None)
-            if number is not None:  # else it was entered again elsewhere, under another object
-                del self._folders[number]
-                if self._inotify is not None:
-                    self._inotify.forget(number)
+            number = self._watched.remove(each)
+            if number is not None and self._inotify is not None:  # else another object is known by it by now
+                self._inotify.forget(number)
 
     def share(self, folder: Folder, name: str) -> None:
         """Have a name with several links looked at every time."""
@@ -219,11 +236,12 @@ class Watch(Witness):
         """Begin the next window: what was looked at is known, but for what was too young to be trusted."""
         self.dirty = {folder: set(folder.racy) for folder in touched if folder.racy}
         self.renewed, self._arrived, self._moving, self._fresh = set(), set(), {}, {}
-        self.unstored = set()
+        self.unstored, self._entered = set(), []
 
     def scanned(self, top: Folder, links: Iterable[tuple[Folder, str]]) -> None:
         """Build on a scan of the whole tree, to which this was the witness."""
-        for folder in top.walk():
+        self._entered = []
+        for folder in top.walk_unsealed():  # in a sealed one, and below, nothing is odd
             if folder.racy:
                 self.dirty[folder] = set(folder.racy)
             if folder.groups:
@@ -237,6 +255,7 @@ class Watch(Witness):
     def not_stored(self, made: Mapping[Folder, Iterable[str]], touched: Iterable[Folder]) -> None:
         """Take note that what the last look read went nowhere: it is to be read again when it is captured."""
         for folder in touched:
+            folder.unseal()
             folder.address = b""
             self.unstored.add(folder)
             self.last = None
@@ -255,7 +274,11 @@ class Watch(Witness):
         self.dirty = {folder: names for folder, names in self.dirty.items() if attached(folder, top)}
         self.shared = {folder: names for folder, names in self.shared.items() if attached(folder, top)}
         self.grouped = {folder for folder in self.grouped if attached(folder, top)}
-        for folder in [top, *self._numbers]:
+        for folder in self._entered:
+            if attached(folder, top):
+                self._share_names_in(folder)
+        self._entered = []
+        for folder in [top, *self._watched.opened(), *self.unstored]:
             if not folder.address and attached(folder, top):
                 self._take_over(folder)
         if not self.others_at_work:
@@ -271,16 +294,20 @@ class Watch(Witness):
 
     def _take_over(self, folder: Folder) -> None:
         """Mark a folder for another look if the restore does not know its state."""
+        folder.unseal()
         self.unstored.add(folder)
         for name in self.dirty.get(folder, ()):
             if name in folder.stats:
                 folder.racy.add(name)
         unknown = {name for name in folder.stats if name not in folder.records} | folder.racy
         for name, child in folder.children.items():
-            if child not in self._numbers:  # never listed
+            if self._watched.number(child) is None:  # never listed
                 self.renewed.add((folder, name))
                 unknown.add(name)
         self.dirty.setdefault(folder, set()).update(unknown)
+        self._share_names_in(folder)
+
+    def _share_names_in(self, folder: Folder) -> None:
         if folder.groups:
             self.grouped.add(folder)
         for name, packed in folder.stats.items():
@@ -304,13 +331,14 @@ class Watch(Witness):
             self.lost(LOST_TREE)
         elif event.mask & inotify.IGNORED:
             # Removed. An inode's number is given to the next folder at once: this one must not be taken for it.
-            del self._folders[event.watch]
-            self._numbers.pop(folder, None)
+            self._watched.remove(folder)
             self.renewed.add((parent, folder.name))
             self.suspect(parent, folder.name)
         elif event.mask & (inotify.MOVE_SELF | inotify.DELETE_SELF):
-            if parent.parent is None:
-                self.lost(LOST_TREE)  # any other is reported by its parent
+            if parent.parent is None:  # any other is reported by its parent
+                if not (self._is_moving and event.mask & inotify.MOVE_SELF):
+                    self.lost(LOST_TREE)
+                self._is_moving = False
         else:
             self.suspect(parent, folder.name)
 
@@ -384,9 +412,21 @@ def why_unwatchable(folder: Path) -> str:
     if changes_unseen(folder):
         return ON_A_NETWORK
     try:
-        Inotify().close()
+        queue = Inotify()
     except OSError as exc:
         return f"{NO_WATCH}: {exc}"
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            queue.watch(fd)
+        finally:
+            os.close(fd)
+    except FileNotFoundError:
+        return ""  # nothing was kept in it yet
+    except OSError as exc:
+        return f"{TOO_MANY}: {exc}"
+    finally:
+        queue.close()
     return ""
 
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -16,7 +17,6 @@ from mulligan.adapters.sandboxes.git.creation.first_commit import (
 from mulligan.adapters.sandboxes.git.creation.private_git_dir import (
     PrivateCopies,
     git_dirs_under,
-    inner_repositories,
     is_git_dir,
     write,
 )
@@ -75,11 +75,14 @@ class Making:
         asked = self._there.attempt("show-ref", "--verify", "-q", f"refs/heads/{name}")
         return name if asked.returncode == 0 else None
 
-    def copy(self) -> bool:
-        """Make private git directories for an existing working tree; return whether its files changed by it."""
+    def copy(self, inner: Sequence[str]) -> bool:
+        """Make private git directories for an existing working tree; return whether its files changed by it.
+
+        `inner` are the folders in it that have, or name, a git directory of their own, outer ones first.
+        """
         self.bare.make(self._repository)
         self._copies.make(self._repository, self._top / ".git", self._top)
-        return self._copies.make_inner(inner_repositories(self._top))
+        return self._copies.make_inner(inner)
 
     def check_out(self, revision: str, commit: str) -> None:
         """Make a working tree of a commit, with a private git directory that has it checked out."""
