@@ -244,9 +244,10 @@ class PackedSnapshotStore(PackedTrees):
         return capture
 
     def _survey_of(self, tree: WorkingTree, known: Folder | None) -> Surveyed | None:
-        """Return the scan of a tree that a survey made, unless something else was learned of the tree since."""
+        """Return the scan of a tree that a survey made, unless something was learned of the tree, or lost, since."""
         found = self._surveyed.pop(tree.cache_key, None) if self._surveyed else None
         is_fit = found is not None and found.tree == tree and found.known is known
+        is_fit = is_fit and not self._cache.lacks(tree.cache_key)
         return found if is_fit and self._watches.of(tree) is None else None
 
     def put(self, contents: Iterable[bytes]) -> tuple[StoredContent, ...]:
@@ -519,6 +520,8 @@ class PackedSnapshotStore(PackedTrees):
         records = Records(sink, observer, restless=restless, at_work=at_work)
         may_ask = watch is None or (self._briefly > 0 and watch.top is None)
         served = self._reported(tree, known.top) if may_ask else None
+        if known.forgotten and served is not None:
+            served.lost(NOT_IN_STORE)
         looking = Looking(tree, known.top, watch, records, None, self._moments, served=served)
         looking.file = self._cache.file_of(tree.cache_key)
         return looking

@@ -45,7 +45,7 @@ class Recalled(Struct, frozen=True, kw_only=True):
     """Return what is known of a tree; None if nothing is."""
 
     top: Folder | None
-    forgotten: bool  # some of it was forgotten now, because its objects are gone
+    forgotten: bool  # some of it was forgotten since the last look, because its objects are gone
 
 
 class StatCache:
@@ -61,32 +61,37 @@ class StatCache:
         self._unsaved: dict[str, tuple[int, int]] = {}
         self._written: dict[str, bytes] = {}  # the hash of the file that is known, or was written
         self._marks: dict[str, Mark] = {}  # of trees in memory, seen from those files
+        self._forgotten: set[str] = set()  # trees that lost something, and were not looked at since
 
     def recall(self, key: str, objects: Objects) -> Recalled:
         """The tree as it was last read, as far as its objects are in the store."""
         known = self._trees.get(key) or self._load(key)
         if known is None:
             return Recalled(top=None, forgotten=False)
-        packs, forgotten = objects.pack_names(), False
+        packs = objects.pack_names()
         if not known.packs <= packs:  # packs are joined and swept: what they held may be elsewhere, or gone
-            if not self._are_joined(known.packs - packs, packs):
-                forgotten = forget_missing(known.top, objects)
+            if not self._are_joined(known.packs - packs, packs) and forget_missing(known.top, objects):
+                self._forgotten.add(key)
             known = Remembered(known.top, packs)
             if key not in self._trees:  # saved again, so that the next process need not check again
                 self._unsaved[key] = (known.top.files, 0)
         self._trees[key] = known
-        return Recalled(top=known.top, forgotten=forgotten)
+        return Recalled(top=known.top, forgotten=self.lacks(key))
 
     def remember(
         self, key: str, top: Folder, packs: frozenset[str], *, files_read: int, bytes_read: int
     ) -> None:
         """Keep what was learned; written down when reading it again would cost more."""
-        self._trees[key] = Remembered(top, packs)
+        self.hold(key, top, packs)
         files, size = self._unsaved.get(key, (0, 0))
         files, size = files + files_read, size + bytes_read
         self._unsaved[key] = (files, size)
         if files >= top.files // _SAVING_COSTS:  # a few changes to a large tree wait until there are more
             self.flush(key)
+
+    def lacks(self, key: str) -> bool:
+        """Return whether some of a tree was forgotten since the last look."""
+        return key in self._forgotten
 
     def take_mark(self, key: str) -> Mark | None:
         """Return the moment that a tree in memory stands for, until it is noted again; None where that is unclear.
@@ -138,13 +143,15 @@ class StatCache:
         return True
 
     def hold(self, key: str, top: Folder, packs: frozenset[str]) -> None:
-        """Keep in memory what was learned by a look that stored nothing."""
+        """Keep in memory what was learned by a look, also one that stored nothing."""
         self._trees[key] = Remembered(top, packs)
+        self._forgotten.discard(key)
 
     def let_go(self, key: str) -> None:
         """Drop what is in memory, which may name what was never stored; the file on disk is older and true."""
         self._trees.pop(key, None)
         self._marks.pop(key, None)
+        self._forgotten.discard(key)
 
     def flush(self, key: str) -> None:
         """Write down what the next process would have to read again, where that is worth it."""
@@ -190,6 +197,7 @@ class StatCache:
     def _drop(self, key: str) -> None:
         for kept in (self._trees, self._unsaved, self._written, self._marks):
             kept.pop(key, None)
+        self._forgotten.discard(key)
 
     def _path(self, key: str) -> Path:
         return self._folder / hash_of(os.fsencode(key)).hex()
