@@ -45,6 +45,6 @@ def left_by(
     for process in processes:
         for each in newest_first:
             begun = each.call.started_at - _TICKS <= process.started_at
-            if begun and (each.until is None or process.started_at <= each.until - _TICKS):
+            if begun and (each.until is None or process.started_at <= each.until + _TICKS):
                 yield process, each
                 break
