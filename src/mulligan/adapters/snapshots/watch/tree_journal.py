@@ -5,7 +5,10 @@ files itself: it knows the folders of the tree, and of files only the names that
 for any moment that it gave out, and as a watch does, it admits when only a scan can find out.
 """
 
+import errno
 import os
+import time
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -20,6 +23,7 @@ from mulligan.ports import TreeChanges, WorkingTree
 _EPOCH = 16  # random bytes in a token: the journal that gave it out, since it last began
 _MOMENT = 8  # and a number that grows
 _MOST_NAMES = 50_000
+_LONGEST = 600.0  # seconds: then a scan finds what was written under names outside of the tree
 _MOST_TURNS = 100  # of reading the queue for one report, in a tree that never holds still
 
 
@@ -40,8 +44,10 @@ class Unreported(Exception):
 class TreeJournal:
     """The names that the kernel reported for one tree since the journal began."""
 
-    def __init__(self, tree: WorkingTree) -> None:
+    def __init__(self, tree: WorkingTree, seconds: Callable[[], float] = time.monotonic) -> None:
         self.tree = tree
+        self._seconds = seconds
+        self._scanned = 0.0  # when a report last asked for a scan
         self._exclusions = exclusions_of(tree)
         self._inotify: Inotify | None = None
         self._forget()
@@ -58,8 +64,8 @@ class TreeJournal:
         self._changed: dict[Spot, dict[str, int]] = {}
         self._renewed: dict[Spot, dict[str, int]] = {}
         self._names = 0
-        self._arrived: dict[tuple[Spot, str], int] = {}  # files: when they came
-        self._moving: dict[int, int] = {}  # cookies of renames half seen -> when the file came, or 0
+        self._arrived: dict[tuple[Spot, str], int] = {}  # names: when they came
+        self._moving: dict[int, int] = {}  # cookies of renames half seen -> when the name came, or 0
         self._moving_spots: dict[int, Spot] = {}  # the same for folders
 
     @property
@@ -85,7 +91,8 @@ class TreeJournal:
         new = self._epoch + moment.to_bytes(_MOMENT, "big")
         since = int.from_bytes(token[_EPOCH:], "big")
         known = token[:_EPOCH] == self._epoch and self._floor <= since < moment
-        if not known or self._unseen > since:
+        if not known or self._unseen > since or self._seconds() - self._scanned > _LONGEST:
+            self._scanned = self._seconds()
             return TreeChanges(token=new, paths=None)
         return TreeChanges(
             token=new, paths=self._since(self._changed, since), renewed=self._since(self._renewed, since)
@@ -157,22 +164,28 @@ class TreeJournal:
     def _enter(self, parent: Spot, name: str, excluded: Exclusions, came: int = 0) -> None:
         """Watch a folder and all below: each before it is listed, so that what comes meanwhile is reported."""
         waiting = [(parent, name, excluded)]
-        while waiting:
-            parent, name, excluded = waiting.pop()
-            path = self.tree.path / path_of(parent, name)
-            try:
-                fd = os.open(path, FOLDER_FLAGS)
-            except (FileNotFoundError, NotADirectoryError, PermissionError):
-                if parent is self._top:
-                    raise
-                continue  # it is gone, which is reported, or nobody can look into it
-            try:
-                waiting += [
-                    (spot, each, excluded.below(each))
-                    for spot, each in self._listed(parent, name, fd, excluded, came)
-                ]
-            finally:
-                os.close(fd)
+        tree = os.open(self.tree.path, FOLDER_FLAGS)
+        try:
+            st = os.fstat(tree)
+            if (st.st_dev, st.st_ino) != self._identity:
+                raise FileNotFoundError(errno.ENOENT, "a folder above it was moved")
+            while waiting:
+                parent, name, excluded = waiting.pop()
+                try:
+                    fd = os.open(path_of(parent, name), FOLDER_FLAGS, dir_fd=tree)
+                except (FileNotFoundError, NotADirectoryError, PermissionError):
+                    if parent is self._top:
+                        raise
+                    continue  # it is gone, which is reported, or nobody can look into it
+                try:
+                    waiting += [
+                        (spot, each, excluded.below(each))
+                        for spot, each in self._listed(parent, name, fd, excluded, came)
+                    ]
+                finally:
+                    os.close(fd)
+        finally:
+            os.close(tree)
 
     def _listed(
         self, parent: Spot, name: str, fd: int, excluded: Exclusions, came: int
@@ -263,6 +276,8 @@ class TreeJournal:
     def _note_folder(self, spot: Spot, event: Event, excluded: Exclusions | None) -> None:
         mask, name = event.mask, event.name
         child = spot.children.get(name)
+        if excluded is not None:
+            self._follow(spot, name, mask, event.cookie)
         if mask & (inotify.MOVED_FROM | inotify.DELETE):
             if child is not None:
                 self._detach(child)
@@ -277,7 +292,7 @@ class TreeJournal:
             self._enter(spot, name, excluded, came=self._now)
 
     def _follow(self, spot: Spot, name: str, mask: int, cookie: int) -> None:
-        """Follow the names of files that came.
+        """Follow the names of files and folders that came.
 
         Another name of a file in the tree shows when it stays: the file has several links. One that goes again leaves
         nothing behind, though the file may have been written through it. For moments before it came, only a scan can
