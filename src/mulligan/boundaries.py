@@ -252,7 +252,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
     "pack.sync": (_SYNC, "a file without a name: the system frees it", "the same, durable"),
     "pack.name": (_NAMES, "a file without a name: the system frees it", "a pack that no row names; gc removes it"),
     "pack.remove": (_GOES, "a pack that nothing needs; the next sweep removes it", "one pack less"),
-    "cache.name": (_NAMES, "the older stat cache, which is true of an older tree", "the new stat cache"),
+    "cache.name": (
+        _NAMES,
+        "the older stat cache or its mark, which are true of an older tree",
+        "the new stat cache, or its mark",
+    ),
     "level.name": (_NAMES, "the older level: a sweep may come early", "the new level"),
     "leftover.remove": (_GOES, "a leftover; the next gc removes it", "one leftover less"),
     "group.record": (

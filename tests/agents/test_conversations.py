@@ -14,6 +14,8 @@ from tests.agents.test_hook import entries, plain
 from tests.commands.program import data_of
 from tests.support.fake_agent import FakeAgent
 
+pytestmark = pytest.mark.processes_measured
+
 __all__ = ["plain"]  # a fixture
 RECORDED = Path(__file__).with_name("transcript_with_rewind.jsonl")
 

@@ -17,6 +17,8 @@ from tests.commands.program import data_of
 from tests.support.fake_agent import FakeAgent
 from tests.support.patience import wait_until
 
+pytestmark = pytest.mark.processes_measured
+
 __all__ = ["plain"]  # a fixture
 SESSION = "3ca5d8d1-0000-4000-8000-0123456789ab"
 _WAITING = "print(flush=True); import time; time.sleep(600)"

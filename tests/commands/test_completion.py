@@ -44,6 +44,7 @@ FREE = {
     "label",
     "message",
     "name",
+    "only",
     "rationale",
     "reason",
     "step",

@@ -22,6 +22,8 @@ from tests.commands.program import data_of
 from tests.support.homes import home_of
 from tests.support.patience import wait_until
 
+pytestmark = pytest.mark.processes_measured
+
 _FILES = 2_100
 
 

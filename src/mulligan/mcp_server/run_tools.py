@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from mulligan.api.operations.command_place import command_place, place_on
 from mulligan.api.operations.command_run import run_command_in
 from mulligan.domain.views.printed import Printed
-from mulligan.errors import NextStep, StepFailed, UsageWrong
+from mulligan.errors import Advice, NextStep, StepFailed, UsageWrong
 from mulligan.mcp_server.path_lists import in_words, of_diff
 from mulligan.mcp_server.tool_results import Applied, CommandResult, VariantList
 from mulligan.mcp_server.tool_work import question
@@ -91,8 +91,16 @@ def try_variants(work: ToolWork, wish: TryVariants) -> VariantList:
             "passed": tried.passed,
             "variants": [{**asdict(each), "plan": each.handle} for each in tried.variants],
             "error": tried.error.text if tried.error is not None else None,
-            "next_step": "show_changes(plan=...) with the plan of a variant shows it; `mulligan try pick PLAN` chooses "
-            f'that one, and apply(plan="{tried.handle}") applies it',
+            "next_step": work.client.words.text(
+                Advice(
+                    "look at a variant: ",
+                    NextStep("diff", plan=...),
+                    "; choose it: ",
+                    NextStep("pick_variant", variant=...),
+                    "; apply it then: ",
+                    NextStep("apply", plan=tried.handle),
+                )
+            ),
             "messages": (*work.notes, *tried.messages),
         },
     )

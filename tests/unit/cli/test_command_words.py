@@ -95,8 +95,9 @@ def test_every_step_in_the_code_is_a_command_line_that_the_program_takes() -> No
 def taken(command: click.Command, words: list[str], parent: click.Context | None = None) -> None:
     """Parse the words as the program does; nothing runs."""
     context = command.make_context(command.name, list(words), parent=parent)
-    if isinstance(command, click.Group):
-        _, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])  # noqa: SLF001 - as click itself does
+    left = [*context._protected_args, *context.args]  # noqa: SLF001 - as click itself does
+    if isinstance(command, click.Group) and (left or not command.invoke_without_command):
+        _, found, rest = command.resolve_command(context, left)
         assert found is not None
         taken(found, rest, context)
 

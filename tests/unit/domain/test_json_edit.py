@@ -92,9 +92,9 @@ def test_any_layout_is_kept(text, changed):
 
 
 def test_a_member_is_added_once():
-    once = with_member('{"hooks": {}}', "version", 1)
+    once = with_member('{"hooks": {}}', ["version"], 1)
     assert once == '{"hooks": {}, "version": 1}'
-    assert with_member(once, "version", 2) == once
+    assert with_member(once, ["version"], 2) == once
 
 
 def test_unwanted_elements_go_and_comments_stay():

@@ -173,7 +173,7 @@ def uninstall(
 
 def _without_tools(agent: Agent) -> str:
     return (
-        f"{agent.title} gets the hooks, and not the tools of `mulligan mcp`: these need the extra mulligan[mcp]; "
+        f"{agent.title} gets the hooks, but no tools: these need the extra mulligan[mcp]; "
         f"`{installing('mcp')}`, then install again"
     )
 
