@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from mulligan.adapters.snapshots.cache.divergence import racy_in
 from mulligan.adapters.snapshots.cache.marks import MOST_PATHS
-from mulligan.adapters.snapshots.cache.stat_cache import StatCache
+from mulligan.adapters.snapshots.cache.stat_cache import StatCache, key_when_new
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.file_contents import store_bytes
 from mulligan.adapters.snapshots.capture.full_capture import Surveyed, unheld_in
@@ -458,7 +458,7 @@ class PackedSnapshotStore(PackedTrees):
         with translated(self._work):
             rooms, size = self._rooms.abandoned(clear=not dry_run)
             rooms += self._asides.clear_abandoned(holds, dry_run=dry_run)
-            caches = self._cache.orphans(key for tree in trees for key in (tree.cache_key, _new_key(tree)))
+            caches = self._cache.orphans(key for tree in trees for key in (tree.cache_key, key_when_new(tree)))
             for path in caches:
                 with suppress(FileNotFoundError):
                     size += path.lstat().st_size
@@ -469,15 +469,15 @@ class PackedSnapshotStore(PackedTrees):
 
     def mark_new(self, tree: WorkingTree) -> None:
         with translated(self._work):
-            self._cache.copy(tree.cache_key, _new_key(tree))
+            self._cache.copy(tree.cache_key, key_when_new(tree))
 
     def move_mark(self, old: WorkingTree, new: WorkingTree) -> bool:
         with translated(self._work):
-            return self._cache.move(_new_key(old), _new_key(new))
+            return self._cache.move(key_when_new(old), key_when_new(new))
 
     def adopt(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> bool:
         with translated(tree.path, written=self._work), self._watches.hand_on(tree):
-            self._cache.move(_new_key(tree), tree.cache_key)
+            self._cache.move(key_when_new(tree), tree.cache_key)
             looking = self._looking(tree, HashingSink(), observer)
             if looking.known is None:
                 return False
@@ -498,7 +498,7 @@ class PackedSnapshotStore(PackedTrees):
         self._watches.drop(tree.cache_key)
         with translated(self._work):
             self._cache.forget(tree.cache_key)
-            self._cache.forget(_new_key(tree))
+            self._cache.forget(key_when_new(tree))
 
     def _join_small_packs(self) -> None:
         """Keep the number of packs small; where someone else is at it, or the disk is full, it can wait."""
@@ -596,8 +596,3 @@ class PackedSnapshotStore(PackedTrees):
             self._served.pop(tree.cache_key, None)
             self._cache.let_go(tree.cache_key)
             raise
-
-
-def _new_key(tree: WorkingTree) -> str:
-    """Name what is remembered of a tree as it was when it was new."""
-    return f"new {tree.cache_key}"

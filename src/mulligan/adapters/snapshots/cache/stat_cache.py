@@ -24,6 +24,7 @@ from mulligan.boundaries import act
 from mulligan.errors import SnapshotDamaged
 from mulligan.osfiles.folders import make_private_folder
 from mulligan.osfiles.tempdirs import Rooms
+from mulligan.ports import WorkingTree
 
 _MAGIC = b"mulligan stat cache 6\n"
 # Fewer files than this are read again by the next process faster than all is written down.
@@ -267,3 +268,8 @@ def _is_here(record: bytes, objects: Objects) -> bool:
         return all(map(objects.contains, chunk_ids(decode(record), objects.read(object_id))))
     except SnapshotDamaged:
         return False
+
+
+def key_when_new(tree: WorkingTree) -> str:
+    """Name what is remembered of a tree as it was when it was new."""
+    return f"new {tree.cache_key}"
