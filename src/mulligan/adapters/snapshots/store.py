@@ -458,7 +458,9 @@ class PackedSnapshotStore(PackedTrees):
         with translated(self._work):
             rooms, size = self._rooms.abandoned(clear=not dry_run)
             rooms += self._asides.clear_abandoned(holds, dry_run=dry_run)
-            caches = self._cache.orphans(key for tree in trees for key in (tree.cache_key, key_when_new(tree)))
+            caches = self._cache.orphans(
+                key for tree in trees for key in (tree.cache_key, key_when_new(tree))
+            )
             for path in caches:
                 with suppress(FileNotFoundError):
                     size += path.lstat().st_size
