@@ -16,18 +16,19 @@ _DRIVER = Path(__file__).parent.parent / "drivers" / "sandbox_forks.py"
 def forks(bench: Bench) -> Work:
     """A fork of a sandbox that is in the page cache, in turns with `cp -a`."""
     tally = Tally()
-    tree, home, copy = (bench.place / name for name in ("tree", "home", "copy"))
+    tree, copy = bench.place / "tree", bench.place / "copy"
     with tally.part("forks"):
         tree.mkdir()
         make_repository(tree, bench.files, ignored=False)
-        for _ in range(min(3, bench.repeats)):
+        for turn in range(min(3, bench.repeats)):
+            home = bench.place / f"home-{turn}"
             bench.disk.settle()
             command = [sys.executable, str(_DRIVER), str(tree), str(home), "2"]
             found = json.loads(run(command, bench.budget, env=surroundings()).output)
             for how, seconds in found.items():
                 for each in seconds:
                     tally.add(f"{how} fork", each)
-            shutil.rmtree(home)
+            shutil.rmtree(home, ignore_errors=True)  # it may still tidy up in the background
             bench.disk.settle()
             command = ["cp", "-a", "--reflink=auto", str(tree), str(copy)]
             tally.add("cp -a", run(command, bench.budget).seconds)
