@@ -1,4 +1,4 @@
-"""Marks: the moment that a stat cache on disk stands for, in the count of a process that watches its tree.
+"""Marks: the moment that a stat cache on disk describes, in the count of a process that watches its tree.
 
 A cache says what a tree was like. With its mark, the next process asks what changed since, and looks at that alone. A
 mark belongs to one file of a cache, byte for byte, and to one run of the process that watches; with any other it is not

@@ -95,7 +95,7 @@ class StatCache:
         return key in self._forgotten
 
     def take_mark(self, key: str) -> Mark | None:
-        """Return the moment that a tree in memory stands for, until it is noted again; None where that is unclear.
+        """Return the moment that a tree in memory describes, until it is noted again; None where that is unclear.
 
         A mark without a token says that the tree is as it is on disk.
         """
@@ -106,7 +106,7 @@ class StatCache:
         return self._written.get(key, b"")
 
     def note_mark(self, key: str, mark: Mark) -> None:
-        """Take note of the moment that the tree in memory stands for, for the next process too."""
+        """Take note of the moment that the tree in memory describes, for the next process too."""
         self._marks[key] = mark
         if mark.is_worth_keeping and (written := self._written.get(key)):
             with suppress(OSError):  # the next process scans

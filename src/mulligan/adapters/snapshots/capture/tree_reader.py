@@ -38,7 +38,7 @@ class Looking(Struct, eq=False):
     # The paths to look at in a tree that is not watched, where all else counts as known; None: all of it.
     named: Sequence[str] | None = None
     served: ServedWatch | None = None  # where nothing watches it, and another process may report what changed
-    mark: Mark = Mark()  # the moment that the tree stands for, seen from the stat cache on disk
+    mark: Mark = Mark()  # the moment that the tree describes, seen from the stat cache on disk
     file: bytes = b""  # the hash of that cache
     is_reported: bool = False  # only what another process reported was looked at
     look: Look = Look(watched=False, reason=UNWATCHED)

@@ -22,7 +22,7 @@ class ServedWatch(Watch):
     """A watch that asks at each look."""
 
     def __init__(self, tree: WorkingTree, *, reports: ChangeReports, top: Folder, mark: Mark) -> None:
-        """`top` is the tree as the stat cache on disk has it, and `mark` the moment that this stands for."""
+        """`top` is the tree as the stat cache on disk has it, and `mark` the moment that this describes."""
         super().__init__(tree, others_at_work=True)
         self._reports = reports
         self.mark = mark
