@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -149,10 +150,11 @@ def left(dying: DyingGit, top: Path) -> Path:
     return top
 
 
-@pytest.fixture
-def at_work(left: Path) -> Generator[subprocess.Popen[bytes]]:
-    """A git process that lives, and may hold the locks."""
-    process = subprocess.Popen(["git", "hash-object", "--stdin"], cwd=left, stdin=subprocess.PIPE)
+@pytest.fixture(params=["git", ""], ids=["with its name", "just being started"])
+def at_work(left: Path, request: pytest.FixtureRequest) -> Generator[subprocess.Popen[bytes]]:
+    """A git process that lives, and may hold the locks. The kernel shows no name for a moment when it starts."""
+    words = [request.param, "hash-object", "--stdin"]
+    process = subprocess.Popen(words, executable=shutil.which("git"), cwd=left, stdin=subprocess.PIPE)
     old = time.time() + 1
     for lock in locks_in(left / ".git"):
         os.utime(lock, (old, old))

@@ -24,7 +24,7 @@ def git_at_work(places: Collection[Path], before: float) -> bool:
 def _is_at_work(pid: str, tops: Collection[bytes], before: float) -> bool:
     try:
         words = Path("/proc", pid, "cmdline").read_bytes().split(b"\0")
-        if not os.path.basename(words[0]).startswith(b"git") or _WAITING.intersection(words):
+        if not _is_git(pid, words[0]) or _WAITING.intersection(words):
             return False
         if _started(pid) > before + _SLACK:
             return False
@@ -34,6 +34,17 @@ def _is_at_work(pid: str, tops: Collection[bytes], before: float) -> bool:
     except PermissionError:
         return True  # another user's: where it works cannot be seen
     return any(cwd == top or cwd.startswith(top + b"/") or any(top in word for word in words) for top in tops)
+
+
+def _is_git(pid: str, name: bytes) -> bool:
+    """Return whether a process runs git. One that is just being started has its program, but no words yet."""
+    if name:
+        return os.path.basename(name).startswith(b"git")
+    try:
+        program = os.readlink(os.fsencode(f"/proc/{pid}/exe"))
+    except PermissionError:
+        return False  # of the kernel, or of another user: the second look sees its words
+    return os.path.basename(program).startswith(b"git")
 
 
 def _started(pid: str) -> float:

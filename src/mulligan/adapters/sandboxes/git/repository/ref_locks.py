@@ -113,7 +113,9 @@ def _remove_left(git_dir: Path, common: Path, names: Collection[str], since_ns: 
             st = lock.lstat()
             ours = stat.S_ISREG(st.st_mode) and st.st_mtime_ns >= since_ns
             places = (git_dir, common, common.parent)
-            if ours and not git_at_work(places, before=st.st_mtime) and _rests(lock, st):
+            if not ours or git_at_work(places, before=st.st_mtime) or not _rests(lock, st):
+                continue
+            if not git_at_work(places, before=st.st_mtime):  # nor one that was just being started before
                 lock.unlink()
                 removed.append(lock)
     return removed
