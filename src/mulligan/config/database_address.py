@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec import Struct
+
 SQLITE = "sqlite:///"
 POSTGRESQL = "postgresql://"
 DEFAULT_SCHEMA = "mulligan"
@@ -16,8 +18,25 @@ _SECRETS = ("password", "sslpassword")
 _OURS = ("options", "application_name", "client_encoding")  # parameters that this program sets itself
 
 
-def parts_of(url: str) -> tuple[str, str]:
-    """Return the address for the driver, and the schema that `?schema=NAME` names.
+class SharedAddress(Struct, frozen=True):
+    """The parts of a PostgreSQL address."""
+
+    conninfo: str  # for the driver
+    schema: str  # named by `?schema=NAME`
+    project: str | None  # the id of the project that `init` made there, named by `?project=ID`
+
+    @property
+    def place(self) -> str:
+        """The address of the schema, whatever project is there."""
+        return self.conninfo + f"{'&' if '?' in self.conninfo else '?'}schema={self.schema}"
+
+    def holding(self, project: str) -> str:
+        """Return the address of a project in the schema."""
+        return f"{self.place}&project={project}"
+
+
+def parts_of(url: str) -> SharedAddress:
+    """Take an address apart.
 
     Raise ValueError, which does not repeat the address, for one that cannot be used.
     """
@@ -36,9 +55,10 @@ def parts_of(url: str) -> tuple[str, str]:
         raise ValueError(f"sets {taken[0]}, which mulligan sets itself")
     if found.fragment:
         raise ValueError("has a part behind #")
-    schemas = [value for name, value in parameters if name == "schema"]
-    schema = schemas[-1] if schemas else DEFAULT_SCHEMA
+    own = dict(parameters)
+    schema = own.get("schema", DEFAULT_SCHEMA)
     if not _SCHEMA.fullmatch(schema) or schema.startswith("pg_"):
         raise ValueError("names no schema behind ?schema=: use lower-case letters, digits and _")
-    query = urlencode([(name, value) for name, value in parameters if name != "schema"], safe="/")
-    return f"{POSTGRESQL}{found.netloc}{found.path}{'?' if query else ''}{query}", schema
+    query = urlencode([(name, value) for name, value in parameters if name not in ("schema", "project")], safe="/")
+    conninfo = f"{POSTGRESQL}{found.netloc}{found.path}{'?' if query else ''}{query}"
+    return SharedAddress(conninfo, schema, own.get("project"))

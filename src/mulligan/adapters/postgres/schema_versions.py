@@ -29,13 +29,13 @@ _IS_THERE = "SELECT to_regclass('schema_version') IS NOT NULL"
 _OLDEST_SERVER = 140000  # the first with idle_session_timeout, which ends the claims of a machine that is cut off
 
 
-def open_postgres(address: ServerAddress, deployment: str | None = None) -> PostgresConnection:
+def open_postgres(address: ServerAddress) -> PostgresConnection:
     """Open a project's database; refuse one of another version, and that of another project where the id is known."""
     connection = PostgresConnection(address)
     try:
         state = connection.row(_STATE) if _is_made(connection) else None
         refuse_version(address, state["version"] if state else 0)
-        if state and deployment is not None and state["id"] != deployment:
+        if state and address.project is not None and state["id"] != address.project:
             raise errors.DatabaseOfAnotherProject(database=address.shown)
     except BaseException:
         connection.close()
@@ -54,13 +54,19 @@ def refuse_version(address: ServerAddress, found: int) -> None:
         raise errors.DatabaseTooNew(**facts)
 
 
-def make_schema(address: ServerAddress, deployment: str) -> str:
+def project_in(address: ServerAddress) -> str | None:
+    """Return the id of the project that the database holds; None for none."""
+    with _alone(address) as raw:
+        return _state(raw)[1] if _version(raw) else None
+
+
+def make_schema(address: ServerAddress, project: str) -> str:
     """Make the tables of a project; return the id in them, which is another one where the tables were there."""
     with _alone(address) as raw:
         if _version(raw) == 0:
             raw.execute(SQL("CREATE SCHEMA IF NOT EXISTS {}").format(Identifier(address.schema)))
             _migrate(raw, 0)
-            raw.execute("INSERT INTO deployment (id) VALUES (%s)", (deployment,))
+            raw.execute("INSERT INTO deployment (id) VALUES (%s)", (project,))
         version, found = _state(raw)
     refuse_version(address, version)
     return found

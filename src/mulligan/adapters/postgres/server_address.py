@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mulligan.config.database_address import DEFAULT_SCHEMA, parts_of
+from mulligan.config.database_address import parts_of
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -26,14 +26,14 @@ class ServerAddress(Struct, frozen=True):
 
     conninfo: str  # for the driver; without a password
     schema: str
+    project: str | None  # the id that its row must have; None: not known yet
     shown: str  # for people
 
     @classmethod
     def of(cls, url: str) -> ServerAddress:
         """Read an address that the settings accepted."""
-        conninfo, schema = parts_of(url)
-        shown = conninfo if schema == DEFAULT_SCHEMA else f"{conninfo} schema {schema}"
-        return cls(conninfo, schema, shown)
+        parts = parts_of(url)
+        return cls(parts.conninfo, parts.schema, parts.project, parts.place)
 
     def connect(self, *, name: str, options: str = "") -> Connection[tuple[object, ...]]:
         """Connect; whatever is written without a schema is in the project's own."""
