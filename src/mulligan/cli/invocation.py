@@ -140,9 +140,7 @@ class Invocation(Struct, kw_only=True, dict=True):
         """Make a project, with its home in that place and its rows in that database; return whether it is new."""
         from mulligan.api.entrance import make_project
 
-        project, new = make_project(
-            self.around, folder, self.live, home=home, fresh=fresh, database=database
-        )
+        project, new = make_project(self.around, folder, self.live, home=home, fresh=fresh, database=database)
         return self._opened(project), new
 
     def imported_project(self, file: "Path", folder: str, home: str | None) -> "Project":

@@ -120,9 +120,7 @@ def require_driver() -> None:
         )
 
 
-def reader_of(
-    place: Path | ServerAddress, *, mode: Literal["ro", "rw"], patience: float
-) -> SqlConnection:
+def reader_of(place: Path | ServerAddress, *, mode: Literal["ro", "rw"], patience: float) -> SqlConnection:
     """Open a database as it is, to read it; wait so many seconds for a writer to finish."""
     if not isinstance(place, Path):
         return open_shared(place)

@@ -1,7 +1,7 @@
 """The schema of a project in PostgreSQL: made by `init`, brought to another version by `database upgrade` alone.
 
-Hosts are upgraded one after the other: an ordinary command changes no table that others use, and refuses a schema that is
-not the one it knows.
+Machines are upgraded one after the other: an ordinary command changes no table that others use, and refuses a schema
+that is not the one it knows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ NEWEST_VERSION = 1  # of the files in migrations/; opening a database of today r
 _STATE = "SELECT version, id FROM schema_version, deployment"
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('mulligan schema ' || %s, 0))"
 _IS_THERE = "SELECT to_regclass('schema_version') IS NOT NULL"
-_OLDEST_SERVER = 140000  # the first with idle_session_timeout, which ends the claims of a machine that is cut off
+_OLDEST_SERVER = (
+    140000  # the first with idle_session_timeout, which ends the claims of a machine that is cut off
+)
 
 
 def open_postgres(address: ServerAddress) -> PostgresConnection:
@@ -34,6 +36,8 @@ def open_postgres(address: ServerAddress) -> PostgresConnection:
     connection = PostgresConnection(address)
     try:
         state = connection.row(_STATE) if _is_made(connection) else None
+        if state is None:
+            _refuse_pooler(connection, address)
         refuse_version(address, state["version"] if state else 0)
         if state and address.project is not None and state["id"] != address.project:
             raise errors.DatabaseOfAnotherProject(database=address.shown)
@@ -114,6 +118,13 @@ def _is_made(connection: PostgresConnection) -> bool:
     return row is not None and bool(row["made"])
 
 
+def _refuse_pooler(connection: PostgresConnection, address: ServerAddress) -> None:
+    """Refuse a pooler that dropped the settings of the connection, so that other tables are looked at."""
+    row = connection.row("SELECT current_setting('search_path') AS path")
+    if row is not None and row["path"] != address.schema:
+        raise errors.PoolerInTheWay(database=address.shown)
+
+
 def _version(raw: psycopg.Connection[Any]) -> int:
     return _state(raw)[0] if raw.execute(_IS_THERE).fetchall()[0][0] else 0
 
@@ -135,5 +146,7 @@ def _migrate(raw: psycopg.Connection[Any], found: int) -> None:
 def packaged_migrations() -> list[tuple[int, str]]:
     """Return the migrations in the order of their numbers."""
     folder = resources.files("mulligan.adapters.postgres") / "migrations"
-    files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
+    files = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name
+    )
     return [(int(file.name[:4]), file.read_text("utf-8")) for file in files]
