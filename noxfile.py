@@ -205,7 +205,9 @@ def shared(session: nox.Session) -> None:
     session.run("scripts/postgresql", external=True)
     own = {"MULLIGAN_SHARED": "all"}
     python(session, "pytest", "-n", PROCESSES, *SHARED_TESTS, *session.posargs, env=own)
-    python(session, "pytest", "-n", PROCESSES, *ROWS_TESTS, *session.posargs, env={"MULLIGAN_SHARED_ROWS": "1"})
+    python(
+        session, "pytest", "-n", PROCESSES, *ROWS_TESTS, *session.posargs, env={"MULLIGAN_SHARED_ROWS": "1"}
+    )
 
 
 @nox.session
