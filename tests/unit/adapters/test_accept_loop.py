@@ -3,7 +3,7 @@
 import errno
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
@@ -13,8 +13,8 @@ import pytest
 
 from mulligan.adapters.local_server import accept_loop
 from mulligan.adapters.local_server.accept_loop import AcceptLoop
-from mulligan.adapters.local_server.frame_stream import connect
-from tests.support.patience import PATIENCE
+from mulligan.adapters.local_server.frame_stream import connect, listen
+from tests.support.patience import PATIENCE, wait_until
 
 
 class Listening:
@@ -43,6 +43,33 @@ class Listening:
 def path() -> Iterator[Path]:
     with TemporaryDirectory(prefix="ma-", dir="/tmp") as short:
         yield Path(short) / "s"
+
+
+def test_a_client_that_gave_up_is_noticed(path: Path) -> None:
+    listening, over = listen(path), False
+    seen: list[bool] = []
+
+    def answer(fields: list[bytes], is_awaited: Callable[[], bool]) -> list[bytes]:
+        seen.append(is_awaited())
+        if fields == [b"leaving"]:
+            wait_until(lambda: not is_awaited(), "the client is gone")
+            seen.append(is_awaited())
+        return fields
+
+    loop = AcceptLoop(listening=listening, answer=answer, uid=os.geteuid())
+    server = Thread(target=loop.run, args=(lambda: over,))
+    server.start()
+    client = connect(path, PATIENCE)
+    client.send([b"staying"])
+    assert client.receive() == [b"staying"]
+    client.send([b"leaving"])
+    wait_until(lambda: len(seen) == 2, "the second request is being answered")
+    client.close()
+    wait_until(lambda: not loop.has_clients, "it was answered")
+    over = True
+    server.join(PATIENCE)
+    listening.close()
+    assert seen == [True, True, False]
 
 
 def test_a_server_goes_on_without_descriptors_and_threads(

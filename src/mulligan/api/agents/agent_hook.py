@@ -151,7 +151,7 @@ def _recorded(around: Surroundings, call: HookCall, event: AgentEvent) -> HookAn
 def _start_server(project: Project, around: Surroundings) -> None:
     """Start the local server if none runs and the settings do not forbid it.
 
-    The event is recorded: that the server cannot be started is no failure of the hook. The next one tries again.
+    The event is recorded: that the server cannot be started does not make the hook fail. The next one tries again.
     """
     from mulligan.adapters.local_server.server_place import is_served
 

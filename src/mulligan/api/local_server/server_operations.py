@@ -139,6 +139,8 @@ def ask_server(
     except OSError:
         return None  # it was killed, or is busy: the caller works without it
     try:
+        if stream.is_held_up():
+            return None
         stream.send(fields)
         return stream.receive()
     except (OSError, FrameWrong):
