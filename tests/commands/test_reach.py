@@ -13,6 +13,7 @@ from tests.commands.running import sandbox
 from tests.commands.test_everyday import commands_in, shown
 from tests.commands.timelines import killed, plain_folder, use_own_git
 from tests.hostile.program import say
+from tests.support.git_world import run_git
 
 FAILING = ("sh", "-c", "echo b >> a.txt; exit 2")
 CUT_OFF = ("run", "--name", "cut", "--", "sh", "-c", "echo b >> a.txt")
@@ -112,3 +113,13 @@ def test_the_hint_of_a_refused_unapply_can_be_pasted(folder: Path) -> None:
     assert refusal.code == 3
     for words in commands_in(refusal.stderr):
         assert ask(folder, *words)["exit_code"] == 0
+
+
+def test_many_paths_that_git_ignores_are_one_line_of_an_apply(tmp_path: Path) -> None:
+    run_git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / ".gitignore").write_text("lib/\n")
+    run_git(tmp_path, "add", "-A")
+    run_git(tmp_path, "commit", "-qm", "first")
+    made = "mkdir lib; for n in 1 2 3 4 5 6 7; do touch lib/$n; done; touch seen"
+    data_of(tmp_path, "run", "--name", "q", "--", "sh", "-c", made)
+    assert shown(tmp_path, "apply", "q", "--yes").count("git ignores") == 1
