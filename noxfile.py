@@ -112,6 +112,12 @@ def faults(session: nox.Session) -> None:
 
 
 @nox.session
+def served(session: nox.Session) -> None:
+    """A local server is killed at every boundary that it passes for an agent: half an hour; `-- --part 1/4`."""
+    python(session, "tests.faults.served", *session.posargs)
+
+
+@nox.session
 def syscalls(session: nox.Session) -> None:
     """Each system call that writes fails, or is the last. Takes hours; `-- --shard 1/8`, `--minutes 20`, `--seed 3`."""
     python(session, "tests.faults.syscalls", "--processes", PROCESSES, *session.posargs)
