@@ -188,6 +188,10 @@ class PackedSnapshotStore(PackedTrees):
         found = top.with_name(name) if top is not None else []
         return tuple(sorted(posixpath.dirname(path_of(folder, name)) or ROOT_NAME for folder in found))
 
+    def folders_leaving_out(self, tree: WorkingTree) -> tuple[Path, ...] | None:
+        top = self._cache.recall(tree.cache_key, self._objects).top
+        return None if top is None else tuple(tree.path / path_of(each, "") for each in top.leaving_out())
+
     def matched(self, tree: WorkingTree) -> tuple[str, ...]:
         exclusions = exclusions_of(tree)
         found: list[str] = []

@@ -164,6 +164,27 @@ static PyObject *with_name(PyObject *Py_UNUSED(module), PyObject *args)
     return found;
 }
 
+/* The rows of folders that have one of these flags. */
+static PyObject *with_flag(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    Archive archive = {0};
+    unsigned int flag;
+    if (!PyArg_ParseTuple(args, "y*y*nnI:with_flag", &archive.rows, &archive.heap, &archive.first, &archive.end,
+                          &flag))
+        return NULL;
+    PyObject *found = check_range(&archive) ? PyList_New(0) : NULL;
+    for (Py_ssize_t row = archive.first; found != NULL && row < archive.end; row++) {
+        if ((get((const unsigned char *)archive.rows.buf + row * ROW + 16, 4) & flag) == 0)
+            continue;
+        PyObject *number = PyLong_FromSsize_t(row);
+        if (number == NULL || PyList_Append(found, number) != 0)
+            Py_CLEAR(found);
+        Py_XDECREF(number);
+    }
+    release(&archive);
+    return found;
+}
+
 static PyMethodDef methods[] = {
     {"measure", measure, METH_VARARGS,
      "measure(rows, heap, first, end)\n--\n\nReturn how many names are not folders, and the bytes of files."},
@@ -171,6 +192,8 @@ static PyMethodDef methods[] = {
      "has_inode(rows, heap, first, end, inodes)\n--\n\nReturn whether one of these inodes is in the folders."},
     {"with_name", with_name, METH_VARARGS,
      "with_name(rows, heap, first, end, name)\n--\n\nReturn the rows of folders that have this name in them."},
+    {"with_flag", with_flag, METH_VARARGS,
+     "with_flag(rows, heap, first, end, flag)\n--\n\nReturn the rows of folders that have this flag."},
     {NULL, NULL, 0, NULL},
 };
 

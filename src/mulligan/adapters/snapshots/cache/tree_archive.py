@@ -76,9 +76,12 @@ class Archive:
     def _signatures(self, row: int) -> Iterator[bytes]:
         return (self.listing(each).signatures for each in range(row, self.end(row)))
 
-    def leaves_out(self, row: int) -> bool:
-        """Return whether something in a folder, or below, is excluded."""
-        return any(self._row(each)[4] & _SKIPPED for each in range(row, self._row(row)[0]))
+    def leaving_out(self, row: int) -> list[int]:
+        """Return the rows of folders, of this one and those below, in which something is excluded."""
+        end = self.end(row)
+        if c_rows.with_flag is not None:
+            return c_rows.with_flag(self.rows, self.heap, row, end, _SKIPPED)
+        return [each for each in range(row, end) if self._row(each)[4] & _SKIPPED]
 
     def changed_since(self, folder: Folder) -> bytes:
         """Return a byte for each row: 1 where more is known of a folder by now than the row says.
