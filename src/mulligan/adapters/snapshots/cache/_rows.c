@@ -185,6 +185,34 @@ static PyObject *with_flag(PyObject *Py_UNUSED(module), PyObject *args)
     return found;
 }
 
+static void put(unsigned char *into, uint64_t value, int bytes)
+{
+    for (int at = 0; at < bytes; at++, value >>= 8)
+        into[at] = (unsigned char)value;
+}
+
+/* The rows as they are in another archive, where they have other numbers, and other places in the heap. */
+static PyObject *moved(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    Archive archive = {0};
+    Py_ssize_t numbers;
+    long long places;
+    if (!PyArg_ParseTuple(args, "y*y*nnnL:moved", &archive.rows, &archive.heap, &archive.first, &archive.end, &numbers,
+                          &places))
+        return NULL;
+    PyObject *found = NULL;
+    if (check_range(&archive))
+        found = PyBytes_FromStringAndSize((const char *)archive.rows.buf + archive.first * ROW,
+                                          (archive.end - archive.first) * ROW);
+    for (Py_ssize_t row = 0; found != NULL && row < archive.end - archive.first; row++) {
+        unsigned char *here = (unsigned char *)PyBytes_AS_STRING(found) + row * ROW;
+        put(here, get(here, 4) + (uint64_t)numbers, 4);
+        put(here + 24, get(here + 24, 8) + (uint64_t)places, 8);
+    }
+    release(&archive);
+    return found;
+}
+
 static PyMethodDef methods[] = {
     {"measure", measure, METH_VARARGS,
      "measure(rows, heap, first, end)\n--\n\nReturn how many names are not folders, and the bytes of files."},
@@ -194,6 +222,9 @@ static PyMethodDef methods[] = {
      "with_name(rows, heap, first, end, name)\n--\n\nReturn the rows of folders that have this name in them."},
     {"with_flag", with_flag, METH_VARARGS,
      "with_flag(rows, heap, first, end, flag)\n--\n\nReturn the rows of folders that have this flag."},
+    {"moved", moved, METH_VARARGS,
+     "moved(rows, heap, first, end, numbers, places)\n--\n\n"
+     "Return rows with these added to their numbers and to their places in the heap."},
     {NULL, NULL, 0, NULL},
 };
 

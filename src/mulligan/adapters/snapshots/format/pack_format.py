@@ -28,6 +28,7 @@ HEADER = b"MLGNPACK" + struct.pack("<I", 1)
 _END = b"KCAPNGLM"
 ROW = struct.Struct("<QIIBB")
 _TRAILER = struct.Struct("<QI32s8s")
+_FEW = 4_096  # objects: a set of them is made in less than a millisecond
 
 
 class Kind(IntEnum):
@@ -104,7 +105,13 @@ class Pack:
         """The ids of all objects, sorted. Few who open a pack ask for them all."""
         return struct.unpack(f"{ID_LENGTH}s" * self._count, self._ids)
 
+    @cached_property
+    def _few(self) -> frozenset[bytes]:
+        return frozenset(self.ids)
+
     def __contains__(self, object_id: bytes) -> bool:
+        if self._count <= _FEW:
+            return object_id in self._few
         return self._id_at(self._position(object_id)) == object_id
 
     def row(self, object_id: bytes) -> Row:
