@@ -104,6 +104,10 @@ class StatCache:
         """
         return self._marks.pop(key, None)
 
+    def mark_of(self, key: str) -> Mark | None:
+        """Return the same, which stays noted."""
+        return self._marks.get(key)
+
     def file_of(self, key: str) -> bytes:
         """Return the hash of the file that the tree in memory was read from, or written to last; empty for none."""
         return self._written.get(key, b"")
