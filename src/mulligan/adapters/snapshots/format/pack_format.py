@@ -10,6 +10,7 @@ name until it is written and durable, so one that can be seen is complete.
 """
 
 import struct
+import threading
 from bisect import bisect_left
 from enum import IntEnum
 from functools import cached_property
@@ -28,6 +29,7 @@ HEADER = b"MLGNPACK" + struct.pack("<I", 1)
 _END = b"KCAPNGLM"
 ROW = struct.Struct("<QIIBB")
 _TRAILER = struct.Struct("<QI32s8s")
+_threads = threading.local()
 _FEW = 4_096  # objects: a set of them is made in less than a millisecond
 
 
@@ -157,6 +159,10 @@ def _expand(stored: bytes, raw: int) -> bytes | None:
         # Frames are written without a size: one that names another was changed, and may name terabytes.
         if claimed not in (-1, raw):
             return None
-        return zstandard.ZstdDecompressor().decompress(stored, max_output_size=raw)
+        if not hasattr(
+            _threads, "decompressor"
+        ):  # one that is made for each object takes as long as the work
+            _threads.decompressor = zstandard.ZstdDecompressor()
+        return _threads.decompressor.decompress(stored, max_output_size=raw)
     except (zstandard.ZstdError, MemoryError):
         return None

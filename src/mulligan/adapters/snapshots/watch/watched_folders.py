@@ -20,7 +20,7 @@ class WatchedFolders:
             Archive, array[int]
         ] = {}  # by row: the number of a folder that is not among those above; or 0
         self._tops: dict[Archive, list[Folder]] = {}  # the folders that these rows are below
-        self._places: dict[int, tuple[Archive, int]] | None = None  # the same by number, where an event asked
+        self._places: dict[Archive, dict[int, int]] = {}  # rows by number; some have another number by now
 
     def opened(self) -> list[Folder]:
         """Return all that were taken out, or never were in an archive."""
@@ -39,15 +39,11 @@ class WatchedFolders:
         return found
 
     def _place_of(self, number: int) -> tuple[Archive, int] | None:
-        if self._places is None:
-            self._places = {
-                each: (shelf, row)
-                for shelf, numbers in self._rows.items()
-                for row, each in enumerate(numbers)
-                if each
-            }
-        place = self._places.get(number)
-        return place if place is not None and self._rows[place[0]][place[1]] == number else None
+        for shelf, places in self._places.items():
+            row = places.get(number)
+            if row is not None and self._rows[shelf][row] == number:
+                return shelf, row
+        return None
 
     def number(self, folder: Folder) -> int | None:
         """Return the number of a folder's watch; None: it has none, or another folder has it by now."""
@@ -83,7 +79,7 @@ class WatchedFolders:
         if lowest >= 0:
             self._rows.setdefault(shelf, array("i", bytes(len(numbers))))[row + 1 : end] = given
             self._tops.setdefault(shelf, []).append(folder)
-            self._places = None
+            self._places.setdefault(shelf, {}).update(zip(given, range(row + 1, end), strict=True))
         return lowest
 
     def remove(self, folder: Folder) -> int | None:
