@@ -90,9 +90,7 @@ class TreeJournal:
         self._now += 1
         new = self._epoch + moment.to_bytes(_MOMENT, "big")
         since = int.from_bytes(token[_EPOCH:], "big")
-        if (
-            self._seconds() - self._begun > _LONGEST
-        ):  # no token from before is good any longer, whoever has it
+        if self._seconds() - self._begun > _LONGEST:  # no process may use a token from before any longer
             self._begun, self._floor = self._seconds(), moment
         known = token[:_EPOCH] == self._epoch and self._floor <= since < moment
         if not known or self._unseen > since:
