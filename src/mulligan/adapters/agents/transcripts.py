@@ -75,7 +75,7 @@ def _decoded(line: bytes) -> _Record | None:
 def _chain(records: list[_Record], last: _Record) -> tuple[frozenset[str], int]:
     """Return the prompts on the way from a record to its first ancestor, and where the oldest known part begins.
 
-    That is the beginning where the way leads to a record without a parent, else the place of the last one that is there.
+    That is the beginning where the way leads to a record without a parent, else the place of the earliest one found.
     """
     places = {record.uuid: at for at, record in enumerate(records) if record.uuid}
     prompts: set[str] = set()
