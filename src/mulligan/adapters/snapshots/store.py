@@ -27,7 +27,7 @@ from mulligan.adapters.snapshots.format.chunks import pieces
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, EntryKind
 from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
 from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
-from mulligan.adapters.snapshots.packs.repack import join_small_packs
+from mulligan.adapters.snapshots.packs.repack import can_join, join_small_packs
 from mulligan.adapters.snapshots.packs.sinks import HashingSink, Sink
 from mulligan.adapters.snapshots.packs.sweep import Level, Sweep
 from mulligan.adapters.snapshots.restore.adoption import doubts_about
@@ -268,7 +268,7 @@ class PackedSnapshotStore(PackedTrees):
     def kept_contents(self, contents: Iterable[StoredContent]) -> frozenset[StoredContent]:
         with translated(self._work):
             self._objects.refresh()
-            return frozenset(c for c in contents if self._objects.contains(bytes.fromhex(c.id)))
+            return frozenset(c for c in contents if self._objects.can_read(bytes.fromhex(c.id)))
 
     @contextmanager
     def _writing(self) -> Generator[Sink]:
@@ -504,6 +504,8 @@ class PackedSnapshotStore(PackedTrees):
 
     def _join_small_packs(self) -> None:
         """Keep the number of packs small; where someone else is at it, or the disk is full, it can wait."""
+        if not can_join(self._objects):
+            return
         with self._leases.exclusive_if_free(Lease.UPKEEP) as free:
             if free:
                 with suppress(OSError):  # the capture is valid without it, and the next one tries again
