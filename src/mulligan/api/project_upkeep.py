@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mulligan.errors import DatabaseNotShared
 from mulligan.wiring.thread_services import ThreadServices
 
 if TYPE_CHECKING:
@@ -39,9 +40,27 @@ class ProjectUpkeep:
         return self._services.adapters.home
 
     @property
-    def database(self) -> Path:
-        """The file that plans and checkpoints are recorded in."""
-        return self._services.adapters.database_path
+    def database(self) -> Path | str:
+        """The file that plans and checkpoints are recorded in, or the address of the server that has them."""
+        place = self._services.adapters.database_place
+        return place if isinstance(place, Path) else place.shown
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether plans and checkpoints are recorded in a server, which processes on other machines can use too."""
+        return isinstance(self.database, str)
+
+    def upgrade_database(self) -> tuple[int, int]:
+        """Bring the tables of a shared project to this version; return the version they had and the one they have.
+
+        A file is brought up to date when it is opened.
+        """
+        from mulligan.wiring.database_place import upgrade_shared
+
+        place = self._services.adapters.database_place
+        if isinstance(place, Path):
+            raise DatabaseNotShared(database=str(place))
+        return upgrade_shared(place)
 
     def close(self) -> None:
         """Close the database, which is opened again when needed; no other thread may be using the project."""

@@ -52,14 +52,15 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "ToolsInvalid UsageWrong"
         ),
         "mulligan.errors.refused_places": (
-            "AgentFileUnusable AgentMissing AgentPlaceUnsuitable ApplyUnderWay BranchDiffers ChangedMeanwhile "
-            "CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseTooNew DiskLimitExceeded "
-            "ExtraMissing FileInUse LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay "
+            "AgentFileUnusable AgentMissing AgentPlaceUnsuitable ApplyUnderWay BranchDiffers "
+            "ChangedMeanwhile CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseNotMade "
+            "DatabaseNotShared DatabaseOfAnotherProject DatabaseTooNew DatabaseTooOld DiskLimitExceeded ExtraMissing "
+            "FileInUse LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay "
             "PathIsFolder PathNotForgettable PathNotInCheckpoint PathNowhere PathOutside PathReserved "
-            "ProjectBusy ProjectCopied ProjectForeign ProjectHomeMissing ProjectInSandbox "
-            "ProjectMadeMeanwhile ProjectNotFound ProjectUncertain ProjectUnusable RealPathImpossible "
-            "ResourceUnsuitable SandboxMissing TargetExists ToolArgumentsUnfit ToolMissing "
-            "ToolNotCheckpointable ToolUnknown ToolsUnsafe ToolsUntrusted TreeChanged"
+            "PoolerInTheWay ProjectBusy ProjectCopied ProjectForeign ProjectHomeMissing "
+            "ProjectInSandbox ProjectMadeMeanwhile ProjectNotFound ProjectUncertain ProjectUnusable "
+            "RealPathImpossible ResourceUnsuitable SandboxMissing TargetExists ToolArgumentsUnfit "
+            "ToolMissing ToolNotCheckpointable ToolUnknown ToolsUnsafe ToolsUntrusted TreeChanged"
         ),
         "mulligan.errors.refused_plans": (
             "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CallNotFound CheckpointForeign "

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.homes.home_search import ProjectPlace
     from mulligan.adapters.other_projects import LocalNeighbours
     from mulligan.adapters.plan_locks import FilePlanLocks
+    from mulligan.adapters.postgres.server_address import ServerAddress
     from mulligan.adapters.sandboxes.kind_registry import LocalSandboxKinds
     from mulligan.adapters.sandboxes.parked_trees import ParkedTrees
     from mulligan.adapters.sandboxes.plan_folders import LocalPlanFolders, LocalRepositoryFolders
@@ -78,25 +79,28 @@ class Adapters:
         self.settings = LayeredSettings(around=around, project_file=self.settings_file, folder=place.folder)
 
     @cached_property
-    def database_path(self) -> Path:
-        """The file of the database."""
+    def database_place(self) -> Path | ServerAddress:
+        """The file of the database, or the address of the server that has it."""
         return database_in(self.project, self.home, self.settings.of_project())
 
     @cached_property
     def database(self) -> Database:
-        """The database. An empty one beside a full store is a loss, not a new project."""
+        """The database. An empty file beside a full store is a loss, not a new project."""
+        place = self.database_place
+        if not isinstance(place, Path):
+            return database_at(place, self.places, self.prepare)
         from mulligan.wiring.store_wiring import pack_storage
 
-        files = (self.database_path, Path(f"{self.database_path}-wal"))
+        files = (place, Path(f"{place}-wal"))
         # A log without its database is a loss too: SQLite would begin a new one, and drop the log.
         empty = not files[0].exists() or not any(file.exists() and file.stat().st_size for file in files)
         if empty and pack_storage(self).list():
             raise errors.DatabaseUnusable(
-                database=str(self.database_path),
+                database=str(place),
                 reason="it is empty or missing, but the store beside it holds snapshots",
                 hint=f"put the database back; to start from scratch instead, move {self.home} away",
             )
-        return database_at(self.database_path, self.places, self.prepare)
+        return database_at(place, self.places, self.prepare)
 
     def close(self) -> None:
         """Give the database back, if it was opened."""
@@ -191,7 +195,7 @@ class Adapters:
 
         named = filter(None, [self.around.environ.get("TMPDIR")])
         return LandlockConfinement(
-            kept=(self.home, self.database_path),
+            kept=(self.home, database) if isinstance(database := self.database_place, Path) else (self.home,),
             project=self.project,
             scratch=self._scratch,
             temporary=[Path(folder) for folder in (*named, *_TEMPORARY) if Path(folder).is_dir()],
@@ -226,9 +230,12 @@ class Adapters:
         def read(project: Path) -> tuple[SqlConnection, Places] | None:
             place = place_of(project, index)
             other = Adapters(place=place, around=self.around, stop=None) if place is not None else None
-            if other is None or not other.database_path.is_file():
+            if other is None:
                 return None
-            return reader_of(other.database_path, mode="ro", patience=10.0), other.places
+            there = other.database_place
+            if isinstance(there, Path) and not there.is_file():
+                return None
+            return reader_of(there, mode="ro", patience=10.0), other.places
 
         return LocalNeighbours(project=self.project, home_of=home_of, read=read)
 

@@ -12,7 +12,7 @@ from mulligan.rows.sql_connection import SqlConnection
 def connection(connection: SqlConnection) -> SqlConnection:
     """A connection with a table of its own."""
     with connection.transaction(write=True):
-        connection.execute("CREATE TABLE birds (number INTEGER PRIMARY KEY, name TEXT, weight REAL)")
+        connection.execute("CREATE TABLE birds (number BIGINT PRIMARY KEY, name TEXT, weight REAL)")
     return connection
 
 
