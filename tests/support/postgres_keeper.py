@@ -17,15 +17,25 @@ from pathlib import Path
 
 # Durability is not what most tests are about; those that are start a server of their own.
 FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "autovacuum=off")
-SMALL = ("shared_buffers=16MB", "max_connections=80", "max_wal_size=64MB", "max_wal_senders=0", "wal_level=minimal")
+SMALL = (
+    "shared_buffers=16MB",
+    "max_connections=80",
+    "max_wal_size=64MB",
+    "max_wal_senders=0",
+    "wal_level=minimal",
+)
 
 
 def binaries() -> Path | None:
     """Return the folder with PostgreSQL's programs; None where it is not installed."""
     named = shutil.which("initdb")
     folders = [Path(named).resolve().parent] if named else []
-    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: -float(folder.parent.name))
-    return next((each for each in folders if (each / "postgres").exists() and (each / "initdb").exists()), None)
+    folders += sorted(
+        Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: -float(folder.parent.name)
+    )
+    return next(
+        (each for each in folders if (each / "postgres").exists() and (each / "initdb").exists()), None
+    )
 
 
 def _die_with_parent() -> None:
@@ -36,7 +46,9 @@ def ordinary_user() -> dict[str, int]:
     """Return what makes a process run as another user than root, whom PostgreSQL refuses."""
     if os.geteuid() != 0:
         return {}
-    found = next(pwd.getpwnam(name) for name in ("postgres", "nobody") if name in {p.pw_name for p in pwd.getpwall()})
+    found = next(
+        pwd.getpwnam(name) for name in ("postgres", "nobody") if name in {p.pw_name for p in pwd.getpwall()}
+    )
     return {"user": found.pw_uid, "group": found.pw_gid}
 
 
@@ -93,13 +105,19 @@ class Server:
             self.process = None
 
     def _run(self, command: list[str]) -> None:
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, env=_CLEAN, **self._as)
+        done = subprocess.run(
+            command, cwd=self.folder, capture_output=True, text=True, check=False, env=_CLEAN, **self._as
+        )
         if done.returncode != 0:
             raise RuntimeError(done.stdout + done.stderr)
 
 
 _LIBC = ctypes.CDLL(None)
-_CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "COVERAGE", "LC_", "LANG"))}
+_CLEAN = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith(("PG", "COVERAGE", "LC_", "LANG"))
+}
 
 
 def main(folder: Path) -> None:

@@ -59,6 +59,8 @@ def parts_of(url: str) -> SharedAddress:
     schema = own.get("schema", DEFAULT_SCHEMA)
     if not _SCHEMA.fullmatch(schema) or schema.startswith("pg_"):
         raise ValueError("names no schema behind ?schema=: use lower-case letters, digits and _")
-    query = urlencode([(name, value) for name, value in parameters if name not in ("schema", "project")], safe="/")
+    query = urlencode(
+        [(name, value) for name, value in parameters if name not in ("schema", "project")], safe="/"
+    )
     conninfo = f"{POSTGRESQL}{found.netloc}{found.path}{'?' if query else ''}{query}"
     return SharedAddress(conninfo, schema, own.get("project"))

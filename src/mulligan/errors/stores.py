@@ -59,7 +59,9 @@ class StoreForeign(Refused):
     """The place in the object store is not that of this project."""
 
     message = "the store {store} is not the one of this project: {reason}"
-    hint = Advice(_SETTING, " shows which is used; set the right one, or give a new project a prefix of its own")
+    hint = Advice(
+        _SETTING, " shows which is used; set the right one, or give a new project a prefix of its own"
+    )
 
 
 class StoreNotShared(Refused):

@@ -21,13 +21,26 @@ if TYPE_CHECKING:
 _FENCE = "SELECT fence FROM plans WHERE plan_id = ?"
 
 
+def _allowed(connection: SqlConnection) -> None:
+    """Refuse nothing."""
+
+
 class Database:
     """Plans and checkpoints behind one connection, opened when it is first needed; used by one thread at a time."""
 
-    def __init__(self, connect: Callable[[], SqlConnection], places: Places = ABSOLUTE) -> None:
-        """Take a way to connect, and the folders that paths in rows are relative to."""
+    def __init__(
+        self,
+        connect: Callable[[], SqlConnection],
+        places: Places = ABSOLUTE,
+        before_rows: Callable[[SqlConnection], None] = _allowed,
+    ) -> None:
+        """Take a way to connect, and the folders that paths in rows are relative to.
+
+        `before_rows` is called at the beginning of each transaction that writes, and may refuse it.
+        """
         self._connect = connect
         self._places = places
+        self._before_rows = before_rows
 
     @contextmanager
     def reading(self) -> Generator[Transaction]:
@@ -41,6 +54,7 @@ class Database:
         """Write without a claim: to create a plan, or to claim one."""
         connection = self._connection
         with connection.transaction(write=True):
+            self._before_rows(connection)
             yield Transaction(connection, self._places)
 
     @contextmanager
@@ -51,6 +65,7 @@ class Database:
             row = connection.row(_FENCE, (claim.plan_id,))
             if row is None or row["fence"] != claim.fence:
                 raise errors.PlanTakenOver(plan_id=claim.plan_id)
+            self._before_rows(connection)
             yield Transaction(connection, self._places)
 
     def changes(self) -> int:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from mulligan.ports import ChangeReports, Confinement, Pins, RealPlaces
     from mulligan.rows.database import Database
     from mulligan.rows.sql_connection import SqlConnection
+    from mulligan.wiring.object_store import ObjectStore
     from mulligan.wiring.sandbox_kinds import ProjectSandboxes
     from mulligan.wiring.surroundings import Surroundings
 
@@ -88,7 +89,9 @@ class Adapters:
         """The database. An empty file beside a full store is a loss, not a new project."""
         place = self.database_place
         if not isinstance(place, Path):
-            return database_at(place, self.places, self.prepare)
+            store = self.object_store
+            check = store.check.before_rows if store is not None else None
+            return database_at(place, self.places, self.prepare, check)
         from mulligan.wiring.store_wiring import pack_storage
 
         files = (place, Path(f"{place}-wal"))
@@ -102,10 +105,22 @@ class Adapters:
             )
         return database_at(place, self.places, self.prepare)
 
+    @cached_property
+    def object_store(self) -> ObjectStore | None:
+        """The bucket that holds the packs; None where they are in a folder of the home."""
+        url = self.settings.of_project().store_url
+        if url is None:
+            return None
+        from mulligan.wiring.object_store import object_store_of  # here: most projects have a folder
+
+        return object_store_of(self, url)
+
     def close(self) -> None:
         """Give the database back, if it was opened."""
         if "database" in self.__dict__:
             self.database.close()
+        if self.__dict__.get("object_store") is not None:
+            self.__dict__["object_store"].register.close()
 
     @cached_property
     def reports(self) -> ChangeReports | None:

@@ -39,10 +39,15 @@ def database_in(folder: Path, home: Path, settings: Settings) -> Path | ServerAd
     return folder / path
 
 
-def database_at(place: Path | ServerAddress, places: Places, prepare: Callable[[], None]) -> Database:
+def database_at(
+    place: Path | ServerAddress,
+    places: Places,
+    prepare: Callable[[], None],
+    before_rows: Callable[[SqlConnection], None] | None = None,
+) -> Database:
     """Return the database there, opened when it is first needed, after `prepare`.
 
-    Paths in its rows are relative to the places.
+    Paths in its rows are relative to the places; `before_rows` may refuse a transaction that writes.
     """
     from mulligan.rows.database import Database
 
@@ -54,7 +59,7 @@ def database_at(place: Path | ServerAddress, places: Places, prepare: Callable[[
 
         return open_sqlite(place)
 
-    return Database(connect, places)
+    return Database(connect, places) if before_rows is None else Database(connect, places, before_rows)
 
 
 def open_shared(address: ServerAddress) -> SqlConnection:
@@ -94,21 +99,24 @@ def upgrade_shared(address: ServerAddress) -> tuple[int, int]:
 
 def require_driver() -> None:
     """Refuse a database on a server where the packages for it are not installed."""
+    require_package("psycopg", "a database on PostgreSQL")
+
+
+def require_package(name: str, feature: str) -> None:
+    """Refuse a part of shared projects where the packages for it are not installed."""
     from importlib.util import find_spec
 
-    if find_spec("psycopg") is None:
+    if find_spec(name) is None:
         import sys
 
         raise errors.ExtraMissing(
             extra="shared",
-            feature="a database on PostgreSQL",
+            feature=feature,
             command=f"{sys.executable} -m pip install 'mulligan[shared]'",
         )
 
 
-def reader_of(
-    place: Path | ServerAddress, *, mode: Literal["ro", "rw"], patience: float
-) -> SqlConnection:
+def reader_of(place: Path | ServerAddress, *, mode: Literal["ro", "rw"], patience: float) -> SqlConnection:
     """Open a database as it is, to read it; wait so many seconds for a writer to finish."""
     if not isinstance(place, Path):
         return open_shared(place)

@@ -1,7 +1,4 @@
-"""The snapshot store of a project: which storage of packs and which leases it uses. Today both are local.
-
-Each function gets the project's adapters, and with them its folder and its settings: a second storage is chosen here.
-"""
+"""The snapshot store of a project: which storage of packs and which leases it uses, those of this disk or of a bucket."""
 
 from __future__ import annotations
 
@@ -19,11 +16,14 @@ if TYPE_CHECKING:
 
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
+    from mulligan.ports import Leases, PackStorage
     from mulligan.wiring.adapters import Adapters
 
 
-def pack_storage(project: Adapters) -> PackFolder:
+def pack_storage(project: Adapters) -> PackStorage:
     """Open the packs of the store."""
+    if (bucket := project.object_store) is not None:
+        return bucket.packs
     return PackFolder(_work(project) / "packs", Rooms(_work(project) / "rooms"))
 
 
@@ -31,25 +31,27 @@ def stored_trees(project: Adapters) -> PackedTrees:
     """Open the store to read it."""
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
 
-    work = _work(project)
-    return PackedTrees(packs=pack_storage(project), leases=FlockLeases(work), work=work)
+    return PackedTrees(packs=pack_storage(project), leases=_leases(project), work=_work(project))
 
 
 def snapshot_store(project: Adapters) -> PackedSnapshotStore:
     """Open the store to capture and restore."""
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
 
-    work, packs = _work(project), pack_storage(project)
-    leases = FlockLeases(work)
     return PackedSnapshotStore(
-        packs=packs,
-        leases=leases,
-        work=work,
+        packs=pack_storage(project),
+        leases=_leases(project),
+        work=_work(project),
         now_ns=time.time_ns,
         boot_id=boot_id(),
         staging=small_folder(project.project) / STAGING,
         reports=project.reports,
     )
+
+
+def _leases(project: Adapters) -> Leases:
+    bucket = project.object_store
+    return FlockLeases(_work(project)) if bucket is None else bucket.leases
 
 
 def _work(project: Adapters) -> Path:

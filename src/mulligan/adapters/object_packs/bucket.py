@@ -139,7 +139,9 @@ class Bucket:
             if code == "RequestTimeTooSkewed":
                 raise errors.StoreClockSkewed(store=store) from None
             if code in _CREDENTIALS or isinstance(exc, PermissionDeniedError | UnauthenticatedError):
-                raise errors.StoreForbidden(store=store, verb=verb, reason=code or "access is denied") from None
+                raise errors.StoreForbidden(
+                    store=store, verb=verb, reason=code or "access is denied"
+                ) from None
             # The client's own text goes on over many lines, and repeats headers.
             raise errors.StoreUnreachable(store=store, reason=_reason(exc, code)) from None
 

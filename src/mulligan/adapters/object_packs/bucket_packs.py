@@ -53,7 +53,7 @@ class BucketPacks:
         self._cache = cache
         self._check = check
         self._grace = grace
-        self._make_sure = opened
+        self._opened = opened
         self._is_sure = False
         self._lock = Lock()
         self._read: dict[str, tuple[int, int]] = {}  # by name: how many ranges were read, and how many bytes
@@ -114,7 +114,7 @@ class BucketPacks:
 
     def clear(self, *, dry_run: bool) -> tuple[int, int]:
         """Remove objects that never got a row, a day after they were stored; return how many, and their bytes."""
-        self._open()
+        self.make_sure()
         now = self._store_time()
         old = {
             each.key.removeprefix(_FOLDER): each.size
@@ -134,7 +134,7 @@ class BucketPacks:
 
     def missing(self) -> list[str]:
         """Return the packs that rows name and the bucket does not have, or has with another length."""
-        self._open()
+        self.make_sure()
         self._register.refresh()
         expected = dict(self._register.sizes)
         stored = {
@@ -155,15 +155,19 @@ class BucketPacks:
         with ExitStack() as transaction:
             transaction.enter_context(self._register.writing())
             yield
-            with act("pack.unlist" if self._unlisted else "pack.doom"):
-                transaction.close()
+            if self._unlisted:
+                with act("pack.unlist"):
+                    transaction.close()
+            else:
+                with act("pack.doom"):
+                    transaction.close()
         gone, self._unlisted = self._unlisted, []
         self._delete(gone)
 
     def put(self, name: str, data: memoryview) -> None:
         """Store a pack: bytes first, then its row."""
         _refuse_name(name)
-        self._open()
+        self.make_sure()
         key = f"{_FOLDER}{name}"
         with act("pack.upload"):
             if not self._bucket.put_new(key, data):
@@ -181,7 +185,7 @@ class BucketPacks:
 
     def _fetched(self, name: str, size: int, offset: int, end: int) -> bytes:
         """Read a range from the bucket, and keep what is likely to be read next."""
-        self._open()
+        self.make_sure()
         key = f"{_FOLDER}{name}"
         with self._lock:
             count, total = self._read.get(name, (0, 0))
@@ -213,9 +217,10 @@ class BucketPacks:
         self._bucket.delete([key])
         return now
 
-    def _open(self) -> None:
+    def make_sure(self) -> None:
+        """Make sure, once, that the bucket is the right one and keeps its promises."""
         if not self._is_sure:
-            self._make_sure()
+            self._opened()
             self._is_sure = True
 
 

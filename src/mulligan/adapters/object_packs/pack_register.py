@@ -37,9 +37,7 @@ _CONFIRM = f"""
 UPDATE packs SET confirmed_at = now()
 WHERE confirmed_at IS NULL AND doomed_at <= now() - make_interval(secs => ?) AND name IN {_NAMES}
 """
-_UNLIST_DUE = (
-    f"DELETE FROM packs WHERE name IN {_NAMES} AND confirmed_at <= now() - make_interval(secs => ?) RETURNING name"
-)
+_UNLIST_DUE = f"DELETE FROM packs WHERE name IN {_NAMES} AND confirmed_at <= now() - make_interval(secs => ?) RETURNING name"
 _UNLIST = f"DELETE FROM packs WHERE name IN {_NAMES} RETURNING name"
 _SPARE = f"""
 UPDATE packs SET doomed_at = NULL, confirmed_at = NULL WHERE doomed_at IS NOT NULL AND name IN {_NAMES}

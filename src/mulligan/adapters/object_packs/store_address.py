@@ -38,7 +38,9 @@ def store_address(url: str, *, endpoint: str | None, environ: Mapping[str, str],
     """
     bucket, prefix = parts_of_store(url)
     known = _profile(environ, user)
-    named = endpoint or _first(environ, "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL") or known.get("endpoint_url")
+    named = (
+        endpoint or _first(environ, "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL") or known.get("endpoint_url")
+    )
     region = _first(environ, "AWS_REGION", "AWS_DEFAULT_REGION") or known.get("region") or _DEFAULT_REGION
     options: dict[str, str] = {}
     if key := environ.get("AWS_ACCESS_KEY_ID"):

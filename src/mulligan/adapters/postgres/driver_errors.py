@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
 _AGAIN = "the server went away: try again when it is up; what was recorded before is there"
 _UNREACHABLE = "start the server or restore the network, then try again; `mulligan config get core.database.url` has its address"
-_PASSWORD = (
-    "put the password into PGPASSWORD, into ~/.pgpass or into the file that PGPASSFILE names; mulligan keeps none"
-)
+_PASSWORD = "put the password into PGPASSWORD, into ~/.pgpass or into the file that PGPASSFILE names; mulligan keeps none"
 _HINTS = {
     "08": _AGAIN,  # connection failures
     "28": _PASSWORD,

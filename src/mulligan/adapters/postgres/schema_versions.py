@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
     from mulligan.adapters.postgres.server_address import ServerAddress
 
-NEWEST_VERSION = 1  # of the files in migrations/; opening a database of today reads none of them
+NEWEST_VERSION = 2  # of the files in migrations/; opening a database of today reads none of them
 _STATE = "SELECT version, id FROM schema_version, deployment"
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('mulligan schema ' || %s, 0))"
 _IS_THERE = "SELECT to_regclass('schema_version') IS NOT NULL"
-_OLDEST_SERVER = 140000  # the first with idle_session_timeout, which ends the claims of a machine that is cut off
+_OLDEST_SERVER = (
+    140000  # the first with idle_session_timeout, which ends the claims of a machine that is cut off
+)
 
 
 def open_postgres(address: ServerAddress) -> PostgresConnection:
@@ -135,5 +137,7 @@ def _migrate(raw: psycopg.Connection[Any], found: int) -> None:
 def packaged_migrations() -> list[tuple[int, str]]:
     """Return the migrations in the order of their numbers."""
     folder = resources.files("mulligan.adapters.postgres") / "migrations"
-    files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
+    files = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name
+    )
     return [(int(file.name[:4]), file.read_text("utf-8")) for file in files]

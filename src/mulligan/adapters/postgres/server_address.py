@@ -17,8 +17,15 @@ if TYPE_CHECKING:
 # Seconds. A dead link is noticed after these, whatever the system's own patience is.
 _CONNECT = 10
 _LOCK = "10s"  # writers wait this long for each other; readers never wait
-_IDLE_IN_TRANSACTION = "30s"  # a process that stands still inside a transaction must not keep all others from writing
-_KEEPALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
+_IDLE_IN_TRANSACTION = (
+    "30s"  # a process that stands still inside a transaction must not keep all others from writing
+)
+_KEEPALIVE = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
 
 
 class ServerAddress(Struct, frozen=True):

@@ -423,6 +423,7 @@ class PackedSnapshotStore(PackedTrees):
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         with translated(self._work):
             self._objects.refresh()
+            self._objects.look_for_packs()
             from mulligan.adapters.snapshots.packs.verification import Verification
 
             return Verification(objects=self._objects, observer=observer, quick=quick).run(snapshots)
@@ -467,7 +468,8 @@ class PackedSnapshotStore(PackedTrees):
                     if not dry_run:
                         with act("leftover.remove"):
                             path.unlink()
-        return Leftovers(work_folders=rooms, stat_caches=len(caches), size_bytes=size)
+            orphans, orphaned = self._objects.storage.clear(dry_run=dry_run)
+        return Leftovers(work_folders=rooms + orphans, stat_caches=len(caches), size_bytes=size + orphaned)
 
     def mark_new(self, tree: WorkingTree) -> None:
         with translated(self._work):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _FEW_SEARCHES = 512  # searching packs takes microseconds, a table of all their objects a tenth of a second
 # At a folder that another process is changing: a listing made meanwhile may miss an object that moves.
 _LOOKS = 5
+_MISSING = "it is listed, and is not there"
 
 
 class Objects:
@@ -101,6 +102,13 @@ class Objects:
             return False
         return True
 
+    def look_for_packs(self) -> None:
+        """Look whether the bytes of all packs are where they are kept, and not in a copy alone."""
+        with self._lock:
+            missing = self.storage.missing()
+            self._drop(missing)
+            self._damaged |= dict.fromkeys(missing, _MISSING)
+
     def settle(self) -> None:
         """Make sure that packs which another process added survive a power cut, before we build on them."""
         if not self._settled:
@@ -157,6 +165,7 @@ class Objects:
         return [other for other in self.packs() if other is not pack and object_id in other]
 
     def _refresh(self) -> None:
+        gone = list[str]()
         for _ in range(_LOOKS):
             names = set(self.storage.list())
             self._leaving = frozenset(self.storage.leaving())
@@ -166,6 +175,7 @@ class Objects:
             self._drop(self._packs.keys() - names)  # after loading: what moved is found in its new place
             if not gone:
                 return
+        self._damaged |= dict.fromkeys(gone, _MISSING)
 
     def _load(self, name: str) -> bool:
         """Take in a pack that was listed; False where it is gone already."""
