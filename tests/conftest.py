@@ -21,7 +21,7 @@ from xdist.scheduler import LoadFileScheduling
 import mulligan
 from tests.support.long_run import LONGER
 from tests.support.page_examples import ExampleProject
-from tests.support.shared_database import place_of_run
+from tests.support.shared_database import place_of_run, use_shared_rows
 
 # The same examples in every run: a failure is about the change at hand, not about luck. No deadline: two
 # cores shared with other tests say nothing about speed. A long run looks further, at others each time.
@@ -45,6 +45,7 @@ _SETTINGS = tempfile.mkdtemp(prefix="mulligan-settings-")
 Path(_SETTINGS).chmod(0o755)  # some tests become another user
 os.environ["XDG_CONFIG_HOME"] = _SETTINGS
 _SERVER = place_of_run()
+use_shared_rows()  # where the run asks for it
 
 
 def pytest_unconfigure() -> None:

@@ -3,6 +3,7 @@
 import fcntl
 import itertools
 import os
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -24,10 +25,15 @@ _held: list[object] = []  # the lock that says that this process uses the server
 
 
 def new_address() -> str:
-    """Return the address of a project that is yet to be made; skip the test where there is no PostgreSQL."""
+    """Return the address of a project that is yet to be made."""
+    return f"{server_address()}&schema=t_{os.getpid()}_{next(_numbers)}"
+
+
+def server_address() -> str:
+    """Return the address of a database on the server of this run; skip the test where there is no PostgreSQL."""
     if binaries() is None:
         pytest.skip(WHY_NOT)
-    return f"postgresql://tester@/postgres?host={server()}&schema=t_{os.getpid()}_{next(_numbers)}"
+    return f"postgresql://tester@/postgres?host={server()}"
 
 
 def place_of_run() -> Path | None:
@@ -52,12 +58,31 @@ def server() -> Path:
         _held.append(users)
         if not (folder / "ready").exists():
             command = [sys.executable, "-m", "tests.support.postgres_keeper", str(place)]
-            keeper = subprocess.Popen(
-                command, cwd=_ROOT, stdin=subprocess.DEVNULL, start_new_session=True, env=_unmeasured()
-            )
+            with (place / "log").open("ab") as log:
+                keeper = subprocess.Popen(
+                    command,
+                    cwd=_ROOT,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,  # and not that of a process whose output is read to its end
+                    stderr=log,
+                    start_new_session=True,
+                    env=_unmeasured(),
+                )
             _held.append(keeper)
             _wait_for((folder / "ready").exists, keeper)
     return folder
+
+
+def use_shared_rows() -> None:
+    """With MULLIGAN_SHARED_ROWS in the environment, let the projects of all tests have their rows in PostgreSQL."""
+    if "MULLIGAN_SHARED_ROWS" not in os.environ:
+        return
+    folder = Path(__file__).parent / "shared_rows"
+    os.environ["MULLIGAN_ROWS_SERVER"] = server_address()
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if str(folder) not in paths:  # else Python has loaded it already
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder), *paths]))
+        runpy.run_path(str(folder / "sitecustomize.py"))
 
 
 def _unmeasured() -> dict[str, str]:

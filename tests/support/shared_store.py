@@ -2,7 +2,8 @@
 
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ from mulligan.adapters.postgres.schema_versions import make_schema, open_postgre
 from mulligan.adapters.postgres.server_address import ServerAddress
 from mulligan.adapters.snapshots.store import PackedSnapshotStore
 from mulligan.rows.sql_connection import SqlConnection
-from tests.support.s3_server import BUCKET, SmallStore
+from tests.support.s3_server import BUCKET, SmallStore, small_store
 from tests.support.shared_database import new_address
 
 _numbers = itertools.count(1)
@@ -45,12 +46,18 @@ class Machine(Struct, frozen=True, eq=False):
         )
 
 
+def _url(bucket: str) -> str:
+    return f"s3://{bucket}/project-{next(_numbers)}-{time.time_ns():x}"
+
+
 class SharedStore:
     """A database with the schema of a project, and a prefix in a bucket."""
 
     def __init__(self, endpoint: str, environ: dict[str, str], bucket: str = BUCKET) -> None:
         self.database = ServerAddress.of(new_address())
-        self.url = f"s3://{bucket}/project-{next(_numbers)}-{time.time_ns():x}"
+        self._bucket = bucket
+        self._opened: list[PackRegister] = []
+        self.url = _url(bucket)
         self._endpoint = endpoint
         self._environ = environ
         make_schema(self.database, PROJECT)
@@ -63,15 +70,33 @@ class SharedStore:
     def address(self) -> StoreAddress:
         return store_address(self.url, endpoint=self._endpoint, environ=self._environ, user=Path("/nowhere"))
 
-    def open(self, work: Path, *, grace: float = 0.0, limit: int = 1 << 30) -> Machine:
-        """Open it as a new process does, on the machine that has that folder."""
+    def close(self) -> None:
+        """Close what was opened."""
+        while self._opened:
+            self._opened.pop().close()
+
+    def wipe(self) -> "SharedStore":
+        """Forget all packs, and go to another prefix."""
+        self.close()
+        connection = self.connect()
+        with connection.transaction(write=True):
+            for statement in ("DELETE FROM packs", "DELETE FROM removed_packs", "UPDATE store SET removals = 0"):
+                connection.execute(statement)
+        connection.close()
+        self.url = _url(self._bucket)
+        return self
+
+    def open(self, work: Path, *, grace: float = 0.0, limit: int = 1 << 30, doubtful: bool = False) -> Machine:
+        """Open it as a new process does, on the machine that has that folder; look at a `doubtful` bucket first."""
         bucket, register = Bucket(self.address()), PackRegister(self.connect)
+        self._opened.append(register)
         check, cache = CommitCheck(register, grace), PackCache(work / "bucket-cache", limit)
 
         def opened() -> None:
-            probe(bucket)
-            register.refresh()
-            claim_bucket(bucket, PROJECT, has_packs=bool(register.sizes))
+            if doubtful:
+                probe(bucket)
+                register.refresh()
+                claim_bucket(bucket, PROJECT, has_packs=bool(register.sizes))
 
         packs = BucketPacks(
             bucket=bucket, register=register, cache=cache, check=check, grace=grace, opened=opened
@@ -81,3 +106,14 @@ class SharedStore:
 
     def connect(self) -> SqlConnection:
         return open_postgres(self.database)
+
+
+@contextmanager
+def kept_store() -> Generator[SharedStore]:
+    """Make a store over a small server."""
+    with small_store() as server:
+        store = SharedStore.on(server)
+        try:
+            yield store
+        finally:
+            store.close()

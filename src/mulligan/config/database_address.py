@@ -12,9 +12,12 @@ from msgspec import Struct
 SQLITE = "sqlite:///"
 POSTGRESQL = "postgresql://"
 DEFAULT_SCHEMA = "mulligan"
+DEFAULT_LEASE = 15.0
 
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _SECRETS = ("password", "sslpassword")
+_ADDED = ("schema", "lease", "project")  # parameters that the driver does not know
+_LEASES = (1, 600)
 _OURS = ("options", "application_name", "client_encoding")  # parameters that this program sets itself
 
 
@@ -23,12 +26,14 @@ class SharedAddress(Struct, frozen=True):
 
     conninfo: str  # for the driver
     schema: str  # named by `?schema=NAME`
+    lease: float  # seconds that the server keeps claims of a machine that is cut off: `?lease=SECONDS`
     project: str | None  # the id of the project that `init` made there, named by `?project=ID`
 
     @property
     def place(self) -> str:
         """The address of the schema, whatever project is there."""
-        return self.conninfo + f"{'&' if '?' in self.conninfo else '?'}schema={self.schema}"
+        lease = "" if self.lease == DEFAULT_LEASE else f"&lease={self.lease:g}"
+        return self.conninfo + f"{'&' if '?' in self.conninfo else '?'}schema={self.schema}{lease}"
 
     def holding(self, project: str) -> str:
         """Return the address of a project in the schema."""
@@ -59,8 +64,16 @@ def parts_of(url: str) -> SharedAddress:
     schema = own.get("schema", DEFAULT_SCHEMA)
     if not _SCHEMA.fullmatch(schema) or schema.startswith("pg_"):
         raise ValueError("names no schema behind ?schema=: use lower-case letters, digits and _")
-    query = urlencode(
-        [(name, value) for name, value in parameters if name not in ("schema", "project")], safe="/"
-    )
+    query = urlencode([(name, value) for name, value in parameters if name not in _ADDED], safe="/")
     conninfo = f"{POSTGRESQL}{found.netloc}{found.path}{'?' if query else ''}{query}"
-    return SharedAddress(conninfo, schema, own.get("project"))
+    return SharedAddress(conninfo, schema, _lease(own.get("lease")), own.get("project"))
+
+
+def _lease(word: str | None) -> float:
+    try:
+        lease = DEFAULT_LEASE if word is None else float(word)
+    except ValueError:
+        lease = 0.0
+    if not _LEASES[0] <= lease <= _LEASES[1]:
+        raise ValueError(f"has a lease that is not between {_LEASES[0]} and {_LEASES[1]} seconds")
+    return lease

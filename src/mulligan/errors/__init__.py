@@ -76,7 +76,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "Declined EntryNotFound MarkersLeft NewerWork NoPlanSuits NoPlansYet NoStepUnderWay NotASession "
             "NotBuiltYet NothingApplied NothingToAppend NothingToChoose NothingToCompare NothingToRedo "
             "NothingToUndo PlanAlreadyApplied PlanAlreadyComplete PlanBusy PlanCancelled PlanFileDiffers "
-            "PlanIsChild PlanNotATry PlanNotFound PlanNotReady PlanTakenOver RollbackDisabled SandboxesGone "
+            "ClaimUncertain PlanBusyElsewhere PlanIsChild PlanNotATry PlanNotFound PlanNotReady PlanTakenOver RollbackDisabled SandboxesGone "
             "SessionClosed StepNameTaken StepNotFound StepUnderWay TerminalMissing TransitionIllegal "
             "VariantNotFound"
         ),

@@ -12,7 +12,7 @@ from mulligan import errors
 from mulligan.domain.resources.resource import Resource, type_of_folder
 from mulligan.ports import StopRequest
 from mulligan.rows.place_codec import Places
-from mulligan.wiring.database_place import SQLITE, database_at, database_in, reader_of
+from mulligan.wiring.database_place import SQLITE, database_at, database_in, reader_of, shared_claims
 from mulligan.wiring.layered_settings import LayeredSettings
 from mulligan.wiring.system_clock import SystemClock, UlidSource
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mulligan.domain.agents.conversation import Lineage
     from mulligan.domain.agents.left_process import RunningProcess
     from mulligan.osfiles.tempdirs import Rooms
-    from mulligan.ports import ChangeReports, Confinement, Pins, RealPlaces
+    from mulligan.ports import ChangeReports, Confinement, Locks, Pins, RealPlaces
     from mulligan.rows.database import Database
     from mulligan.rows.sql_connection import SqlConnection
     from mulligan.wiring.object_store import ObjectStore
@@ -121,6 +121,8 @@ class Adapters:
             self.database.close()
         if self.__dict__.get("object_store") is not None:
             self.__dict__["object_store"].register.close()
+        if "locks" in self.__dict__:
+            self.locks.close()
 
     @cached_property
     def reports(self) -> ChangeReports | None:
@@ -262,13 +264,15 @@ class Adapters:
         return home_census(self.around, self.place)
 
     @cached_property
-    def locks(self) -> FilePlanLocks:
+    def locks(self) -> Locks:
         """The locks of plans."""
+        if not isinstance(place := self.database_place, Path):
+            return shared_claims(place, self.clock, self._asked)
         from mulligan.adapters.plan_locks import FilePlanLocks
 
         return FilePlanLocks(folder=self.home / "locks", clock=self.clock, stop=self._asked)
 
-    def find_locks(self) -> FilePlanLocks:
+    def find_locks(self) -> Locks:
         """Return the locks of plans; who seldom needs them asks here."""
         return self.locks
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from mulligan.adapters.postgres.server_address import ServerAddress
     from mulligan.config import Settings
+    from mulligan.ports import Clock, Locks, StopRequest
     from mulligan.rows.database import Database
     from mulligan.rows.place_codec import Places
     from mulligan.rows.sql_connection import SqlConnection
@@ -87,6 +88,19 @@ def shared_project_in(url: str) -> str | None:
     from mulligan.adapters.postgres.server_address import ServerAddress
 
     return project_in(ServerAddress.of(url))
+
+
+def shared_claims(address: ServerAddress, clock: Clock, stop: StopRequest | None) -> Locks:
+    """Return the claims of plans of a shared project."""
+    import os
+    import socket
+
+    from mulligan.adapters.postgres.postgres_claims import PostgresClaims
+    from mulligan.wiring.surroundings import boot_id
+
+    # A process id means something to processes of the same boot and the same namespace only.
+    machine = f"{boot_id()} {os.stat('/proc/self/ns/pid').st_ino}"  # noqa: PTH116 - one question
+    return PostgresClaims(address=address, clock=clock, stop=stop, host=socket.gethostname(), machine=machine)
 
 
 def upgrade_shared(address: ServerAddress) -> tuple[int, int]:

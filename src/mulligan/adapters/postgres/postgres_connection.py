@@ -51,6 +51,7 @@ class PostgresConnection:
         self._address = address
         self._closed = False
         self._is_open = False  # a transaction
+        self._process = os.getpid()
         self._own = 0  # commits of this connection
         self._cursors = count(1)
         with self._translating():
@@ -100,11 +101,14 @@ class PostgresConnection:
         finally:
             self._is_open = False
 
+    def fresh_rows(self, statement: str, values: Sequence[Value] = ()) -> list[NamedRow]:
+        """Return the rows of an answer outside of any transaction, through another connection where this one is lost."""
+        self._renew()
+        return self.rows(statement, values)
+
     def changes(self) -> int:
-        if not self._is_open:
-            self._renew()
-        row = self.row(_CHANGES)
-        return (int(row["number"]) if row else 0) - self._own
+        rows = self.rows(_CHANGES) if self._is_open else self.fresh_rows(_CHANGES)
+        return int(rows[0]["number"]) - self._own
 
     def settle(self) -> None:
         """Wait for what a killed process was committing: the server ends it, one way or the other."""
@@ -124,6 +128,11 @@ class PostgresConnection:
     def close(self) -> None:
         self._closed = True
         self._raw.close()
+
+    def __del__(self) -> None:
+        # A fork must not end the connection of its parent; without `_raw` none was made.
+        if self._process == os.getpid() and (raw := self.__dict__.get("_raw")) is not None:
+            raw.close()
 
     def _commit(self, pipeline: psycopg.Pipeline) -> None:
         self._raw.execute(_COUNT)

@@ -33,6 +33,7 @@ class ServerAddress(Struct, frozen=True):
 
     conninfo: str  # for the driver; without a password
     schema: str
+    lease: float  # seconds that the server keeps the claims of a machine that is cut off
     project: str | None  # the id that its row must have; None: not known yet
     shown: str  # for people
 
@@ -40,7 +41,7 @@ class ServerAddress(Struct, frozen=True):
     def of(cls, url: str) -> ServerAddress:
         """Read an address that the settings accepted."""
         parts = parts_of(url)
-        return cls(parts.conninfo, parts.schema, parts.project, parts.place)
+        return cls(parts.conninfo, parts.schema, parts.lease, parts.project, parts.place)
 
     def connect(self, *, name: str, options: str = "") -> Connection[tuple[object, ...]]:
         """Connect; whatever is written without a schema is in the project's own."""
