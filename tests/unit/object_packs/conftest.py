@@ -27,6 +27,7 @@ def server(servers: tuple[SmallStore, SharedStore]) -> Iterator[SmallStore]:
     server.failed = 0
     server.honours_conditions = server.honours_ranges = server.lists = True
     server.ahead = 0.0
+    server.objects.clear()
 
 
 @pytest.fixture

@@ -1,15 +1,14 @@
 """Sweeps of packs in a bucket: what nothing needs goes after a grace, in rows first; what a killed process left goes later."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from mulligan.boundaries import watch
-from mulligan.errors import StoreMoved, StoreUnreachable
+from mulligan.errors import StoreForbidden, StoreMoved, StoreUnreachable
 from mulligan.ports import Lease
-from tests.support.lease_holders import PATIENCE
-from tests.support.raised import raises
 from tests.support.s3_server import Failure, SmallStore
 from tests.support.shared_store import Machine
 from tests.support.snapshot_world import Watcher, history, sweep, take
@@ -85,7 +84,7 @@ def test_a_sweep_whose_deletes_fail_loses_nothing_and_a_later_one_completes_it(
     one = machine()
     put(one.packs, "a.pack", b"a")
     server.failures.append(Failure(status=403, code="AccessDenied", method="POST", times=1))
-    with raises("store_forbidden"):
+    with pytest.raises(StoreForbidden):
         one.packs.remove("a.pack")
     assert server.failed == 1
     assert set(one.packs.list()) == set()
@@ -148,8 +147,8 @@ def test_one_process_at_a_time_keeps_packs_in_order(machine: Open) -> None:
             assert not third
     with other.leases.exclusive(Lease.UPKEEP):
         one.register.close()
-    with one.leases.shared(Lease.UPKEEP):
-        assert PATIENCE
+    with one.leases.exclusive_if_free(Lease.UPKEEP) as again:
+        assert again
 
 
 def test_a_pack_that_rows_name_and_the_bucket_lost_is_told(machine: Open, server: SmallStore, tmp_path: Path) -> None:
@@ -171,8 +170,6 @@ def test_a_pack_that_rows_name_and_the_bucket_lost_is_told(machine: Open, server
 def test_a_store_that_is_away_for_long_is_told_and_nothing_is_recorded(
     machine: Open, server: SmallStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from datetime import timedelta
-
     monkeypatch.setattr("mulligan.adapters.object_packs.bucket._PATIENCE", timedelta(seconds=0.2))
     one = machine()
     server.failures.append(Failure(status=503, code="SlowDown", part="/packs/"))

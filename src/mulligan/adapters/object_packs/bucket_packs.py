@@ -189,8 +189,9 @@ class BucketPacks:
         key = f"{_FOLDER}{name}"
         with self._lock:
             count, total = self._read.get(name, (0, 0))
-            self._read[name] = (count + 1, total + end - offset)
-        if size <= _TAIL or (count >= _RANGES and end < size) or total * _PART > size:
+            total += end - offset
+            self._read[name] = (count + 1, total)
+        if size <= _TAIL or count >= _RANGES or total * _PART > size:
             data = self._bucket.get(key)
             if len(data) == size:
                 self._cache.keep(name, data)
