@@ -82,7 +82,7 @@ class _Answer(BaseHTTPRequestHandler):
     server: SmallStore
     disable_nagle_algorithm = True
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""
 
     def do_GET(self) -> None:

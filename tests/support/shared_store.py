@@ -80,13 +80,19 @@ class SharedStore:
         self.close()
         connection = self.connect()
         with connection.transaction(write=True):
-            for statement in ("DELETE FROM packs", "DELETE FROM removed_packs", "UPDATE store SET removals = 0"):
+            for statement in (
+                "DELETE FROM packs",
+                "DELETE FROM removed_packs",
+                "UPDATE store SET removals = 0",
+            ):
                 connection.execute(statement)
         connection.close()
         self.url = _url(self._bucket)
         return self
 
-    def open(self, work: Path, *, grace: float = 0.0, limit: int = 1 << 30, doubtful: bool = False) -> Machine:
+    def open(
+        self, work: Path, *, grace: float = 0.0, limit: int = 1 << 30, doubtful: bool = False
+    ) -> Machine:
         """Open it as a new process does, on the machine that has that folder; look at a `doubtful` bucket first."""
         bucket, register = Bucket(self.address()), PackRegister(self.connect)
         self._opened.append(register)

@@ -1,4 +1,4 @@
-"""Machines that capture, sweep, prune and read one shared store at once, some of which stand still at the worst moments.
+"""Machines that capture, sweep, prune and read one shared store at once; some stand still at the worst moments.
 
 Whatever a row names must be readable from the bucket for as long as the row is there.
 """
@@ -29,7 +29,14 @@ class Race:
     """One run. `checked` is whether commits are checked: without it snapshots are lost, which shows that it looks."""
 
     def __init__(
-        self, store: SharedStore, folder: Path, *, seed: int, grace: float, checked: bool = True, slow: float = 1.0
+        self,
+        store: SharedStore,
+        folder: Path,
+        *,
+        seed: int,
+        grace: float,
+        checked: bool = True,
+        slow: float = 1.0,
     ) -> None:
         self.store = store
         self.folder = folder
@@ -106,7 +113,9 @@ class Race:
                         if self._checked:
                             machine.check.before_rows(rows)
                         root = snapshot.roots[0]
-                        rows.execute("INSERT INTO race (root, address) VALUES (?, ?)", (root.id, root.address))
+                        rows.execute(
+                            "INSERT INTO race (root, address) VALUES (?, ?)", (root.id, root.address)
+                        )
                 except StoreMoved:
                     self.add("refused at their commit")
                 else:
@@ -146,7 +155,9 @@ class Race:
             self._stand_still(chance, 0.05)
             try:
                 swept = machine.store().sweep(
-                    lambda: [snapshot for _, snapshot in self._rows(machine)], dry_run=False, observer=Watcher()
+                    lambda: [snapshot for _, snapshot in self._rows(machine)],
+                    dry_run=False,
+                    observer=Watcher(),
                 )
             except SnapshotDamaged:
                 self.add("sweeps that met a snapshot which was pruned, or lost")
@@ -159,7 +170,9 @@ class Race:
         while not self._over.is_set():
             rows = self._rows(machine)
             if rows:
-                shutil.rmtree(machine.work / "bucket-cache", ignore_errors=True)  # from the bucket, not from here
+                shutil.rmtree(
+                    machine.work / "bucket-cache", ignore_errors=True
+                )  # from the bucket, not from here
                 self._look(self.store.open(machine.work), *chance.choice(rows))
 
     def _look(self, machine: Machine, number: int, snapshot: Snapshot) -> None:
@@ -177,4 +190,6 @@ class Race:
                 found = rows.rows("SELECT id, root, address FROM race ORDER BY id")
         finally:
             rows.close()
-        return [(row["id"], Snapshot((Root(SnapshotId(row["root"]), ObjectId(row["address"])),))) for row in found]
+        return [
+            (row["id"], Snapshot((Root(SnapshotId(row["root"]), ObjectId(row["address"])),))) for row in found
+        ]

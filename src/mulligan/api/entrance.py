@@ -164,8 +164,8 @@ def make_project(
 ) -> tuple[Project, bool]:
     """Open the project of a folder, and return whether it had to be made.
 
-    `home` names the place of its home, and with `fresh` it gets a new one whatever home it has. `database` is the address
-    of the PostgreSQL server that is to hold its rows, and `store` that of the bucket for its packs.
+    `home` names the place of its home, and with `fresh` it gets a new one whatever home it has. `database` is the
+    address of the PostgreSQL server that is to hold its rows, and `store` that of the bucket for its packs.
     """
     from mulligan.wiring.home_wiring import make
 

@@ -16,7 +16,7 @@ def parts_of_store(url: str) -> tuple[str, str]:
 
 
 def store_url() -> ValueType:
-    """The address of a bucket, with a prefix in it. Messages do not repeat it: it may hold what is secret by mistake."""
+    """The address of a bucket, with a prefix. Messages do not repeat it: it may hold what is secret by mistake."""
 
     def check(value: object) -> str:
         if not isinstance(value, str) or not value.startswith(_SCHEME):

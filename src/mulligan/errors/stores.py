@@ -42,10 +42,10 @@ class StoreClockSkewed(Failed):
 
 
 class StoreMoved(Failed):
-    """A sweep removed what a commit relied on, because its process stood still for longer than the sweep waits."""
+    """A sweep removed what a commit relied on, because its process was stopped for longer than the sweep waits."""
 
-    message = "the store was swept while this process stood still: {reason}"
-    hint = "nothing was recorded: repeat the command, or resume the plan; raise `core.store.grace` if this happens often"
+    message = "a sweep removed packs while this process was stopped or slow: {reason}"
+    hint = "nothing was recorded: repeat the command, or resume the plan; raise `core.store.grace` if it happens often"
 
 
 class StoreUnsuitable(Refused):

@@ -58,13 +58,13 @@ class PackStorage(Protocol):
         """
 
     def distrust(self, name: str) -> bool:
-        """Drop a copy of a pack, which is not what was stored; return whether there was one, and reading again helps."""
+        """Drop a copy of a pack that is not what was stored; return whether there was one, so that reading helps."""
 
     def remove(self, *names: str) -> Collection[str]:
         """Remove packs that nothing needs, and return the names of those that are gone.
 
-        A storage may let others stay for a grace, as `leaving`, and remove them when it is asked again. One that is gone
-        already is fine.
+        A storage may let others stay for a grace, as `leaving`, and remove them when it is asked again. One that is
+        gone already is fine.
         """
 
     def replace(self, names: Iterable[str], pack: str) -> Collection[str]:
@@ -94,7 +94,7 @@ class Leases(Protocol):
     """Leases that processes, and threads, hold while a context is open. A killed process releases its own.
 
     While `OBJECTS` is shared no row can be committed that relies on a pack which was removed meanwhile: leases of one
-    machine make whoever removes packs wait, those of many refuse the commit with StoreMoved. LockImpossible where the
+    machine make the remover of packs wait, those of many refuse the commit with StoreMoved. LockImpossible where the
     system cannot lock.
     """
 

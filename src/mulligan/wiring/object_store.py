@@ -29,7 +29,7 @@ _DAY = 86_400.0  # seconds
 
 
 class ObjectStore(Struct, frozen=True, eq=False):
-    """What a project uses of a bucket."""
+    """The parts of a bucket that a project uses."""
 
     packs: BucketPacks
     leases: RowLeases

@@ -1,4 +1,4 @@
-"""The snapshot store of a project: which storage of packs and which leases it uses, those of this disk or of a bucket."""
+"""The snapshot store of a project: its storage of packs and its leases, those of this disk or of a bucket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A commit that relies on packs which a sweep removed meanwhile is refused; without the check its bytes would be lost."""
+"""A commit that relies on packs which a sweep removed is refused; without the check its bytes would be lost."""
 
 import os
 from collections.abc import Callable
@@ -50,7 +50,9 @@ def test_a_commit_is_allowed_where_nothing_was_removed(machine: Open, tree: Path
     assert is_sound(machine(), snapshot)
 
 
-def test_what_a_sweep_removed_while_its_process_stood_still_is_not_committed(machine: Open, tree: Path) -> None:
+def test_what_a_sweep_removed_while_its_process_stood_still_is_not_committed(
+    machine: Open, tree: Path
+) -> None:
     one = machine()
     with one.leases.shared(Lease.OBJECTS):
         snapshot = take(one.store(), tree)
@@ -128,7 +130,9 @@ def test_packs_of_work_that_goes_on_for_long_are_spared_when_it_stores_more(mach
         assert set(one.packs.leaving()) == set()
 
 
-def test_a_note_that_is_older_than_what_is_kept_of_removals_is_still_compared(machine: Open, tree: Path) -> None:
+def test_a_note_that_is_older_than_what_is_kept_of_removals_is_still_compared(
+    machine: Open, tree: Path
+) -> None:
     one, other = machine(), machine()
     with one.leases.shared(Lease.OBJECTS):
         take(one.store(), tree)

@@ -11,7 +11,7 @@ from mulligan import errors
 from mulligan.adapters.object_packs.bucket import Bucket
 from mulligan.adapters.object_packs.store_address import StoreAddress, store_address
 from mulligan.adapters.object_packs.store_probe import claim_bucket, probe
-from tests.support.s3_server import BUCKET, Failure, SmallStore
+from tests.support.s3_server import Failure, SmallStore
 from tests.support.shared_store import Machine, SharedStore
 from tests.support.stored_packs import content, put
 
@@ -99,7 +99,9 @@ def test_a_server_that_is_not_there_is_told(shared: SharedStore) -> None:
 
 
 def test_a_bucket_that_is_not_there_is_told(server: SmallStore) -> None:
-    address = store_address("s3://nobody/here", endpoint=server.endpoint, environ=server.environ, user=Path("/"))
+    address = store_address(
+        "s3://nobody/here", endpoint=server.endpoint, environ=server.environ, user=Path("/")
+    )
     with pytest.raises(errors.StoreMissing, match="nobody"):
         probe(Bucket(address))
 
@@ -125,7 +127,9 @@ def test_a_bucket_belongs_to_one_project(shared: SharedStore) -> None:
         claim_bucket(bucket, "another", has_packs=False)
 
 
-def test_a_bucket_that_was_emptied_is_not_taken_for_a_new_one(shared: SharedStore, server: SmallStore) -> None:
+def test_a_bucket_that_was_emptied_is_not_taken_for_a_new_one(
+    shared: SharedStore, server: SmallStore
+) -> None:
     with pytest.raises(errors.StoreForeign):
         claim_bucket(Bucket(shared.address()), "one", has_packs=True)
     assert not server.objects

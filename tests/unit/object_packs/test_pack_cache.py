@@ -30,14 +30,18 @@ def test_what_was_stored_here_is_not_fetched(machine: Open, server: SmallStore) 
     assert reads(server) == 0
 
 
-def test_processes_of_a_machine_share_what_was_fetched(shared: SharedStore, server: SmallStore, tmp_path: Path) -> None:
+def test_processes_of_a_machine_share_what_was_fetched(
+    shared: SharedStore, server: SmallStore, tmp_path: Path
+) -> None:
     put(shared.open(tmp_path / "elsewhere").packs, "a.pack", b"a" * 1000)
     for _ in range(3):
         assert content(shared.open(tmp_path / "here").packs, "a.pack") == b"a" * 1000
     assert reads(server) == 1
 
 
-def test_a_few_bytes_of_a_large_pack_are_read_as_ranges_and_many_whole(machine: Open, server: SmallStore) -> None:
+def test_a_few_bytes_of_a_large_pack_are_read_as_ranges_and_many_whole(
+    machine: Open, server: SmallStore
+) -> None:
     data = os.urandom(400_000)
     put(machine().packs, "a.pack", data)
     one = machine()
@@ -162,4 +166,3 @@ def test_packs_are_cut_at_a_limit(machine: Open, tmp_path: Path, monkeypatch: py
     assert max(sizes) < 5_000_000
     assert capture.size_bytes == sum(sizes)
     assert machine().store().verify([capture.snapshot], quick=False, observer=Watcher()) == {}
-

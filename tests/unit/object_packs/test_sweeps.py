@@ -1,4 +1,4 @@
-"""Sweeps of packs in a bucket: what nothing needs goes after a grace, in rows first; what a killed process left goes later."""
+"""Sweeps of packs in a bucket: what nothing needs goes after a grace, in rows first."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.boundaries import watch
+from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import StoreForbidden, StoreMoved, StoreUnreachable
 from mulligan.ports import Lease
 from tests.support.s3_server import Failure, SmallStore
@@ -22,7 +23,9 @@ def stored(server: SmallStore) -> set[str]:
     return {key.rpartition("/")[2] for key in server.objects if "/packs/" in key}
 
 
-def test_a_pack_that_nothing_needs_can_be_read_until_its_grace_is_over(machine: Open, server: SmallStore) -> None:
+def test_a_pack_that_nothing_needs_can_be_read_until_its_grace_is_over(
+    machine: Open, server: SmallStore
+) -> None:
     one, other = machine(grace=3600.0), machine(grace=3600.0)
     put(one.packs, "a.pack", b"a")
     for _ in range(3):
@@ -61,7 +64,9 @@ def test_a_sweep_spares_what_rows_came_to_need(machine: Open, tmp_path: Path) ->
     assert (swept.packs_kept, set(one.packs.leaving())) == (1, set())
 
 
-def test_objects_that_are_moved_by_a_sweep_can_be_read_at_every_instant(machine: Open, tmp_path: Path) -> None:
+def test_objects_that_are_moved_by_a_sweep_can_be_read_at_every_instant(
+    machine: Open, tmp_path: Path
+) -> None:
     one = machine(grace=3600.0)
     tree = tmp_path / "tree"
     tree.mkdir()
@@ -124,7 +129,7 @@ def test_a_process_that_is_slow_to_delete_deletes_nothing_that_came_since(
     tree.mkdir()
     (tree / "file").write_text("content")
     take(one.store(), tree)
-    again = []
+    again: list[Snapshot] = []
 
     def stand_still(when: str, name: str) -> None:
         if (when, name) == ("before", "pack.remove") and not again:
@@ -141,7 +146,10 @@ def test_a_process_that_is_slow_to_delete_deletes_nothing_that_came_since(
 
 def test_one_process_at_a_time_keeps_packs_in_order(machine: Open) -> None:
     one, other = machine(), machine()
-    with one.leases.exclusive_if_free(Lease.UPKEEP) as first, other.leases.exclusive_if_free(Lease.UPKEEP) as second:
+    with (
+        one.leases.exclusive_if_free(Lease.UPKEEP) as first,
+        other.leases.exclusive_if_free(Lease.UPKEEP) as second,
+    ):
         assert (first, second) == (True, False)
         with one.leases.exclusive_if_free(Lease.UPKEEP) as third:
             assert not third
@@ -151,7 +159,9 @@ def test_one_process_at_a_time_keeps_packs_in_order(machine: Open) -> None:
         assert again
 
 
-def test_a_pack_that_rows_name_and_the_bucket_lost_is_told(machine: Open, server: SmallStore, tmp_path: Path) -> None:
+def test_a_pack_that_rows_name_and_the_bucket_lost_is_told(
+    machine: Open, server: SmallStore, tmp_path: Path
+) -> None:
     one = machine()
     tree = tmp_path / "tree"
     tree.mkdir()

@@ -94,7 +94,7 @@ class Bucket:
         from obstore import list as listing
 
         with self._translated("list"):
-            for page in listing(self._client, prefix=prefix):
+            for page in listing(self._client, prefix=prefix, return_arrow=False):
                 for each in page:
                     yield StoredObject(each["path"], each["size"], each["last_modified"])
 

@@ -28,7 +28,7 @@ _LARGEST = 60 << 20  # bytes of objects and index in one pack: conditions hold f
 _TAIL = 64 << 10  # most indexes are shorter, and so are most packs
 _TRAILER = 64  # a read that ends so near to the end is of the index
 _RANGES = 16  # small reads of one pack, after which it is worth having whole
-_PART = 4  # so is one of which a quarter was read
+_PART = 4  # so is one when a quarter of it was read
 _ORPHANED = timedelta(days=1)  # no upload takes that long between its bytes and its row
 
 
@@ -173,7 +173,7 @@ class BucketPacks:
             if not self._bucket.put_new(key, data):
                 # The name is random: it is ours, and the answer to an earlier try was lost.
                 start = max(0, len(data) - _TAIL)
-                if self._bucket.tail(key, _TAIL) != data[start:]:
+                if self._bucket.tail(key, _TAIL) != bytes(data[start:]):
                     raise errors.StoreUnreachable(
                         store=self._bucket.address.shown, reason="a pack of that name is there already"
                     )

@@ -1,7 +1,7 @@
 """The check at commit: refuse rows that rely on packs which a sweep removed since their bytes were looked up.
 
-Work notes which packs there are when it looks first, and holds nothing while it reads and uploads, for hours if need be.
-A transaction of the database is alone with the rows of packs: where none was removed since the note nothing can be lost.
+Work notes which packs there are when it looks first, and holds nothing while it reads and uploads, for hours if need
+be. A transaction of the database is alone with the rows of packs: where none was removed since then nothing is lost.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The cache of packs on this machine, shared by its processes; a hint, as large as it may be, and nothing that is needed.
+"""The cache of packs on this machine, shared by its processes: as large as it may be, and never needed.
 
-A file gets its name when it is complete, but is not synced: a reader proves every object by its hash, and what is not as
-it was written is dropped and read from the store again. A disk that is full, or broken, is as good as no cache.
+A file gets its name when it is complete, but is not synced: a reader proves every object by its hash, and what is not
+as it was written is dropped and read from the store again. A disk that is full, or broken, is as good as no cache.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class PackCache:
                 with suppress(OSError):
                     st = entry.stat(follow_symlinks=False)
                     if entry.name.endswith(_DRAFT) and st.st_mtime < time.time() - _ABANDONED:
-                        os.unlink(entry.path)
+                        Path(entry.path).unlink()
                     elif entry.name.endswith(".pack"):
                         found.append((st.st_mtime, st.st_size, entry.name))
         total = sum(size for _, size, _ in found)
@@ -134,7 +134,7 @@ class PackCache:
             make_private_folder(self._folder)
             fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             try:
-                with open(fd, "wb", buffering=0) as file:
+                with os.fdopen(fd, "wb", buffering=0) as file:
                     left = memoryview(data)
                     while left:
                         left = left[file.write(left) :]

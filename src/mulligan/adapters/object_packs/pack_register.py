@@ -1,7 +1,7 @@
 """The register of packs: which there are, in rows that all machines see.
 
-One transaction of a project writes at a time, so that ids grow in the order of commits, and a sweep that removes packs in
-a transaction of its own has every commit either before it or after it.
+One transaction of a project writes at a time. So ids grow in the order of commits, and a sweep that removes packs in a
+transaction of its own has every commit either before it or after it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from mulligan.rows.sql_connection import Row, SqlConnection
 
-_NAMES = "(SELECT json_array_elements_text(CAST(? AS json)))"
 _NEWS = """
 SELECT store.removals, extract(epoch FROM now())::float8 AS at,
   (SELECT COALESCE(MIN(removal), store.removals + 1) FROM removed_packs WHERE had_row) AS oldest,
@@ -32,15 +31,24 @@ ON CONFLICT (name) DO NOTHING
 """
 _IS_ADDED = "SELECT 1 FROM packs WHERE name = ?"
 _MOMENT = "SELECT removals, extract(epoch FROM now())::float8 AS at FROM store"
-_DOOM = f"UPDATE packs SET doomed_at = now() WHERE doomed_at IS NULL AND name IN {_NAMES}"
-_CONFIRM = f"""
-UPDATE packs SET confirmed_at = now()
-WHERE confirmed_at IS NULL AND doomed_at <= now() - make_interval(secs => ?) AND name IN {_NAMES}
+_DOOM = """
+UPDATE packs SET doomed_at = now()
+WHERE doomed_at IS NULL AND name IN (SELECT json_array_elements_text(CAST(? AS json)))
 """
-_UNLIST_DUE = f"DELETE FROM packs WHERE name IN {_NAMES} AND confirmed_at <= now() - make_interval(secs => ?) RETURNING name"
-_UNLIST = f"DELETE FROM packs WHERE name IN {_NAMES} RETURNING name"
-_SPARE = f"""
-UPDATE packs SET doomed_at = NULL, confirmed_at = NULL WHERE doomed_at IS NOT NULL AND name IN {_NAMES}
+_CONFIRM = """
+UPDATE packs SET confirmed_at = now()
+WHERE confirmed_at IS NULL AND doomed_at <= now() - make_interval(secs => ?)
+  AND name IN (SELECT json_array_elements_text(CAST(? AS json)))
+"""
+_UNLIST_DUE = """
+DELETE FROM packs
+WHERE name IN (SELECT json_array_elements_text(CAST(? AS json))) AND confirmed_at <= now() - make_interval(secs => ?)
+RETURNING name
+"""
+_UNLIST = "DELETE FROM packs WHERE name IN (SELECT json_array_elements_text(CAST(? AS json))) RETURNING name"
+_SPARE = """
+UPDATE packs SET doomed_at = NULL, confirmed_at = NULL
+WHERE doomed_at IS NOT NULL AND name IN (SELECT json_array_elements_text(CAST(? AS json)))
 """
 _NOTE_REMOVAL = "UPDATE store SET removals = removals + 1"
 _BURY = """
@@ -49,8 +57,11 @@ SELECT gone, store.removals, ?, CAST(? AS text) FROM store, json_array_elements_
 ON CONFLICT (name) DO NOTHING
 """
 _FORGET = "DELETE FROM removed_packs WHERE had_row AND removal < (SELECT removals FROM store) - 5000"
-_LISTED = f"SELECT name FROM packs WHERE name IN {_NAMES}"
-_MOVED = f"SELECT name, moved_to AS target FROM removed_packs WHERE moved_to IS NOT NULL AND name IN {_NAMES}"
+_LISTED = "SELECT name FROM packs WHERE name IN (SELECT json_array_elements_text(CAST(? AS json)))"
+_MOVED = """
+SELECT name, moved_to AS target FROM removed_packs
+WHERE moved_to IS NOT NULL AND name IN (SELECT json_array_elements_text(CAST(? AS json)))
+"""
 _TRY_LOCK = "SELECT pg_try_advisory_lock(hashtextextended('mulligan upkeep ' || current_schema(), 0)) AS free"
 _UNLOCK = "SELECT pg_advisory_unlock(hashtextextended('mulligan upkeep ' || current_schema(), 0)) AS was_held"
 
@@ -203,12 +214,12 @@ class PackRegister:
 def moment_in(connection: SqlConnection) -> Moment:
     """Return the moment of a transaction."""
     row = connection.row(_MOMENT)
-    assert row is not None  # noqa: S101 - the migration made it
+    assert row is not None
     return Moment(row["removals"], row["at"])
 
 
 def lost_in(connection: SqlConnection, names: Collection[str]) -> set[str]:
-    """Return those of some packs that are gone, and of which no pack that is listed holds all that they held."""
+    """Return those of some packs that are gone, unless a pack that is listed holds all that they held."""
     lost = set(names).difference(_names(connection.rows(_LISTED, (_json(names),))))
     targets = {name: name for name in lost}
     while targets:
@@ -223,7 +234,7 @@ def lost_in(connection: SqlConnection, names: Collection[str]) -> set[str]:
 
 def _news(connection: SqlConnection, last_id: int, removals: int) -> Row:
     row = connection.row(_NEWS, (last_id, removals))
-    assert row is not None  # noqa: S101 - the migration made it
+    assert row is not None
     return row
 
 

@@ -21,7 +21,7 @@ _PAUSE = 0.1
 class RowLeases:
     """Leases over the rows of packs. `OBJECTS` alone is a transaction in which nobody commits.
 
-    `UPKEEP` is a lock of the database's session, and saves work only: what a sweep removes is looked at in a transaction.
+    `UPKEEP` is a lock of the database's session, and only saves work: a sweep looks again before it removes.
     """
 
     def __init__(self, register: PackRegister, check: CommitCheck, packs: BucketPacks) -> None:

@@ -1,4 +1,4 @@
-"""The probe: a server that ignores conditions or ranges would lose or mix up packs, and is refused when it is opened."""
+"""The probe: a server that ignores conditions or ranges would lose packs, and is refused when it is opened."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def claim_bucket(bucket: Bucket, deployment: str, *, has_packs: bool) -> None:
             reason = "it holds nothing of this project, whose rows name packs"
             raise errors.StoreForeign(store=bucket.address.shown, reason=reason) from None
         bucket.put_new(DEPLOYMENT, own)
-        found = bucket.get(DEPLOYMENT)  # whoever was first
+        found = bucket.get(DEPLOYMENT)  # of the process that was first
     if found != own:
         raise errors.StoreForeign(store=bucket.address.shown, reason="it belongs to another project")
 
