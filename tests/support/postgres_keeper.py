@@ -1,7 +1,7 @@
 """Keeps one PostgreSQL server for all processes of a test run: `python -m tests.support.postgres_keeper FOLDER`.
 
-Every process that uses the server holds the file `users` in FOLDER locked, shared. The keeper ends the server when it gets
-that lock alone, also where all of them were killed; and the system ends the server with the keeper.
+Every process that uses the server holds the file `users` in FOLDER locked, shared. The keeper ends the server when it
+gets that lock alone, also where all of them were killed; and the system ends the server with the keeper.
 """
 
 import ctypes
@@ -87,7 +87,7 @@ class Server:
             stderr=log,
             cwd=self.folder,
             start_new_session=True,
-            preexec_fn=_die_with_parent,
+            preexec_fn=_die_with_parent,  # noqa: PLW1509 - it only calls the system
             **self._as,
         )
         log.close()

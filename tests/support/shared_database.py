@@ -24,6 +24,11 @@ _numbers = itertools.count(1)
 _held: list[object] = []  # the lock that says that this process uses the server
 
 
+def is_whole_run() -> bool:
+    """Return whether all tests of shared projects are asked for, and not a sample."""
+    return os.environ.get("MULLIGAN_SHARED") == "all"
+
+
 def new_address() -> str:
     """Return the address of a project that is yet to be made."""
     return f"{server_address()}&schema=t_{os.getpid()}_{next(_numbers)}"

@@ -96,7 +96,7 @@ class SharedStore:
         """Open it as a new process does, on the machine that has that folder; look at a `doubtful` bucket first."""
         bucket, register = Bucket(self.address()), PackRegister(self.connect)
         self._opened.append(register)
-        check, cache = CommitCheck(register, grace), PackCache(work / "bucket-cache", limit)
+        check, cache = CommitCheck(register, grace), PackCache(work / "bucket-cache", limit, time.time)
 
         def opened() -> None:
             if doubtful:

@@ -178,7 +178,7 @@ def make_project(
 
         place, new = make_shared_project(around, folder, home, fresh=fresh, database=database)
         if store is not None:
-            from mulligan.api.operations.shared_store import use_store
+            from mulligan.api.operations.shared_project import use_store
 
             use_store(around, place, store)
     return _project(place, around, observer), new

@@ -47,7 +47,7 @@ class ProjectUpkeep:
 
     @property
     def is_shared(self) -> bool:
-        """Whether plans and checkpoints are recorded in a server, which processes on other machines can use too."""
+        """True where plans and checkpoints are recorded in a PostgreSQL server."""
         return isinstance(self.database, str)
 
     def upgrade_database(self) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import cast
 from msgspec import Struct
 
 from mulligan import errors
-from mulligan.config.store_address import endpoint_url, store_url
+from mulligan.config.bucket_address import endpoint_url, store_url
 from mulligan.config.values import (
     Unfit,
     ValueType,

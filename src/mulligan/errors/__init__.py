@@ -70,15 +70,16 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "StoreUnsuitable"
         ),
         "mulligan.errors.refused_plans": (
-            "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CallNotFound CheckpointForeign "
-            "CheckpointNeeded CheckpointNotATarget CheckpointNotFound CheckpointsUnlike ConfirmationMissing "
-            "ConflictUnknown CorrectionNotFound DecisionNotFound DecisionOutOfReach DecisionSuperseded "
-            "Declined EntryNotFound MarkersLeft NewerWork NoPlanSuits NoPlansYet NoStepUnderWay NotASession "
-            "NotBuiltYet NothingApplied NothingToAppend NothingToChoose NothingToCompare NothingToRedo "
-            "NothingToUndo PlanAlreadyApplied PlanAlreadyComplete PlanBusy PlanCancelled PlanFileDiffers "
-            "ClaimUncertain PlanBusyElsewhere PlanIsChild PlanNotATry PlanNotFound PlanNotReady PlanTakenOver RollbackDisabled SandboxesGone "
-            "SessionClosed StepNameTaken StepNotFound StepUnderWay TerminalMissing TransitionIllegal "
-            "VariantNotFound"
+            "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CallNotFound "
+            "CheckpointForeign CheckpointNeeded CheckpointNotATarget CheckpointNotFound "
+            "CheckpointsUnlike ClaimUncertain ConfirmationMissing ConflictUnknown CorrectionNotFound "
+            "DecisionNotFound DecisionOutOfReach DecisionSuperseded Declined EntryNotFound "
+            "MarkersLeft NewerWork NoPlanSuits NoPlansYet NoStepUnderWay NotASession NotBuiltYet "
+            "NothingApplied NothingToAppend NothingToChoose NothingToCompare NothingToRedo "
+            "NothingToUndo PlanAlreadyApplied PlanAlreadyComplete PlanBusy PlanBusyElsewhere "
+            "PlanCancelled PlanFileDiffers PlanIsChild PlanNotATry PlanNotFound PlanNotReady "
+            "PlanTakenOver RollbackDisabled SandboxesGone SessionClosed StepNameTaken StepNotFound "
+            "StepUnderWay TerminalMissing TransitionIllegal VariantNotFound"
         ),
     },
 )

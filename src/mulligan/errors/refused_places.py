@@ -351,7 +351,7 @@ class DatabaseOfAnotherProject(Refused):
 
 
 class PoolerInTheWay(Refused):
-    """A connection pooler stands between this machine and PostgreSQL, and claims of plans need a session of their own."""
+    """PostgreSQL is reached through a connection pooler, and claims need sessions."""
 
     message = "{database} is reached through a connection pooler, which does not keep sessions apart"
     hint = "name the server itself: use the address and port on which PostgreSQL listens in core.database.url"

@@ -156,7 +156,10 @@ class PlanTakenOver(Refused):
 class ClaimUncertain(PlanTakenOver):
     """The server of a shared project has not answered for so long that another machine may work on the plan."""
 
-    message = "the server {database} has not answered for {seconds:.0f} s: another machine may be working on plan {plan_id}"
+    message = (
+        "the server {database} has not answered for {seconds:.0f} s: "
+        "another machine may be working on plan {plan_id}"
+    )
     hint = Advice(
         "restore the connection to the server, look at the plan with ",
         NextStep("status", plan="{plan_id}"),

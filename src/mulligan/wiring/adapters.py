@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from mulligan.ports import ChangeReports, Confinement, Locks, Pins, RealPlaces
     from mulligan.rows.database import Database
     from mulligan.rows.sql_connection import SqlConnection
-    from mulligan.wiring.object_store import ObjectStore
     from mulligan.wiring.sandbox_kinds import ProjectSandboxes
+    from mulligan.wiring.store_wiring import ObjectStore
     from mulligan.wiring.surroundings import Surroundings
 
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - tools may write them, we do not
@@ -111,7 +111,7 @@ class Adapters:
         url = self.settings.of_project().store_url
         if url is None:
             return None
-        from mulligan.wiring.object_store import object_store_of  # here: most projects have a folder
+        from mulligan.wiring.store_wiring import object_store_of  # here: most projects have a folder
 
         return object_store_of(self, url)
 

@@ -15,7 +15,7 @@ from mulligan.domain.history.lines import Line
 from mulligan.domain.text.ids import PlanId
 from mulligan.rows.database import Database
 from mulligan.rows.sql_connection import SqlConnection
-from tests.support.shared_database import new_address
+from tests.support.shared_database import is_whole_run, new_address
 from tests.unit.examples import a_plan
 
 # How to open a connection to the database in a folder; the first one makes it.
@@ -38,10 +38,17 @@ def _postgresql() -> Callable[[], SqlConnection]:
     return connect
 
 
-@pytest.fixture(params=DATABASES)
-def kind(request: pytest.FixtureRequest) -> str:
-    """The kind of the database."""
-    return str(request.param)
+# What the default run tries with a server too; `nox -s shared` runs the whole contract.
+_SAMPLE = {
+    f"test_{name}" for name in ("changes", "fence", "newest_schema", "statements", "transactions", "writers")
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Try every database; those on a server with a sample of the contract, unless all of it is asked for."""
+    if "kind" in metafunc.fixturenames:
+        whole = is_whole_run() or metafunc.module.__name__.rpartition(".")[2] in _SAMPLE
+        metafunc.parametrize("kind", [kind for kind in DATABASES if whole or kind == "sqlite"])
 
 
 @pytest.fixture

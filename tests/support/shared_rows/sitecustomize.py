@@ -1,7 +1,7 @@
 """Lets every project of a test run have its rows in PostgreSQL, in this process and in all that it starts.
 
-`MULLIGAN_ROWS_SERVER` is the address of the server. A project that says nothing of its database gets a schema of its own,
-which is made when it is first opened. Python loads this file when it starts, as PYTHONPATH names its folder.
+`MULLIGAN_ROWS_SERVER` is the address of the server. A project that says nothing of its database gets a schema of its
+own, which is made when it is first opened. Python loads this file when it starts, as PYTHONPATH names its folder.
 """
 
 import importlib.abc

@@ -7,9 +7,8 @@ as it was written is dropped and read from the store again. A disk that is full,
 from __future__ import annotations
 
 import os
-import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -28,9 +27,10 @@ _ABANDONED = 3600.0  # seconds: a draft that is older is of a process that died
 class PackCache:
     """Whole packs, and tails of others, by name. Safe for threads and for other processes."""
 
-    def __init__(self, folder: Path, limit: int) -> None:
+    def __init__(self, folder: Path, limit: int, now: Callable[[], float]) -> None:
         self._folder = folder
         self._limit = limit
+        self._now = now
         self._lock = Lock()
         self._files: OrderedDict[str, int] = OrderedDict()
         self._tails: dict[str, tuple[int, bytes]] = {}
@@ -82,7 +82,7 @@ class PackCache:
             for entry in entries:
                 with suppress(OSError):
                     st = entry.stat(follow_symlinks=False)
-                    if entry.name.endswith(_DRAFT) and st.st_mtime < time.time() - _ABANDONED:
+                    if entry.name.endswith(_DRAFT) and st.st_mtime < self._now() - _ABANDONED:
                         Path(entry.path).unlink()
                     elif entry.name.endswith(".pack"):
                         found.append((st.st_mtime, st.st_size, entry.name))

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from mulligan import errors
-from mulligan.config.store_address import parts_of_store
+from mulligan.config.bucket_address import parts_of_store
 
 _DEFAULT_REGION = "us-east-1"  # what servers other than Amazon's expect
 

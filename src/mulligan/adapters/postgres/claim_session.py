@@ -1,7 +1,8 @@
 """The session on the server that holds all claims of this process, and the lease that the server keeps for it.
 
-A claim is an advisory lock of the session. The server ends the session when it has not heard of it for the length of the
-lease, so that the claims of a machine that is cut off become free; a thread asks the server something at a shorter pace.
+A claim is an advisory lock of the session. The server ends the session when it has not heard of it for the length of
+the lease, so that the claims of a machine that is cut off become free. A thread asks the server something at a shorter
+pace.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _ASKED = "SELECT plan_id FROM claims WHERE plan_id = ANY(%s) AND asked = 1"
 
 
 class Signature(Struct, frozen=True):
-    """What a claimant says of itself."""
+    """A claimant in its own words."""
 
     host: str
     machine: str  # another one where the process id means another process
@@ -149,7 +150,7 @@ class ClaimSession:
                 self._regain()
 
     def _look(self) -> None:
-        """Tell the server that this process lives, and obey requests to stop from other machines."""
+        """Show the server that this process lives, and obey requests to stop from other machines."""
         asked = self._rows(_ASKED, (list(self.held),))
         for (plan_id,) in asked:
             self._stop(self.held[plan_id])  # pyright: ignore[reportArgumentType] - a column of ids
@@ -190,10 +191,10 @@ class ClaimSession:
         try:
             self._raw = self._address.connect(name=self._name, options=limits)
             if self._rows("SELECT pg_backend_pid()", ())[0][0] != self._raw.info.backend_pid:
+                self._drop()
                 raise errors.PoolerInTheWay(database=self._address.shown)
         except psycopg.Error as exc:
-            if "unsupported startup parameter" in str(exc):  # what a pooler says of our settings
-                raise errors.PoolerInTheWay(database=self._address.shown) from exc
+            self._drop()
             raise unusable(self._address.shown, exc) from exc
         self._heard = sent
 

@@ -10,27 +10,35 @@ if TYPE_CHECKING:
     import psycopg
 
 _AGAIN = "the server went away: try again when it is up; what was recorded before is there"
-_UNREACHABLE = "start the server or restore the network, then try again; `mulligan config get core.database.url` has its address"
-_PASSWORD = "put the password into PGPASSWORD, into ~/.pgpass or into the file that PGPASSFILE names; mulligan keeps none"
+_UNREACHABLE = (
+    "start the server or restore the network, then try again; "
+    "`mulligan config get core.database.url` has its address"
+)
+_HOW_TO_LOG_IN = (
+    "mulligan keeps no password: put it into PGPASSWORD, ~/.pgpass or the file that PGPASSFILE names"
+)
+_OTHER_TABLES = "its tables are those of another version: see `mulligan database upgrade`"
 _HINTS = {
     "08": _AGAIN,  # connection failures
-    "28": _PASSWORD,
+    "28": _HOW_TO_LOG_IN,
     "3D": "make the database first: `createdb NAME`, on the server or with its address",
     "42501": "let the owner of the database grant this role the rights to connect and to create a schema",
-    "42P01": "its tables are those of another version, or were removed: `mulligan database upgrade` or the version that made them",
-    "42703": "its tables are those of another version: `mulligan database upgrade`, or use the version that made them",
+    "42P01": _OTHER_TABLES,
+    "42703": _OTHER_TABLES,
     "53100": "free space on the server's disk, then try again",
     "53300": "raise max_connections of the server, or let fewer processes use the project at once",
     "55P03": "another process holds a lock for long: let it finish, then try again",
     "57P": _AGAIN,
-    "25P": "this process stood still inside a transaction, and the server ended it: try again",
+    "25P": "this process did nothing for long inside a transaction, and the server ended it: try again",
 }
 _CLOSED = "another thread closed the project: try again"
 
 
-def unusable(shown: str, exc: psycopg.Error) -> errors.DatabaseUnusable:
+def unusable(shown: str, exc: psycopg.Error) -> errors.DatabaseUnusable | errors.PoolerInTheWay:
     """Return our error for one of the driver."""
     text = str(exc).strip() or type(exc).__name__
+    if "unsupported startup parameter" in text:  # what a pooler says of our settings
+        return errors.PoolerInTheWay(database=shown)
     reason = text.splitlines()[0]
     facts = {"database": shown, "reason": reason}
     if "the connection is closed" in text:
@@ -43,7 +51,7 @@ def unusable(shown: str, exc: psycopg.Error) -> errors.DatabaseUnusable:
         if (hint := _HINTS.get(state[:length])) is not None:
             return errors.DatabaseUnusable(hint=hint, **facts)
     if "password" in text:
-        return errors.DatabaseUnusable(hint=_PASSWORD, **facts)
+        return errors.DatabaseUnusable(hint=_HOW_TO_LOG_IN, **facts)
     if not state:
         return errors.DatabaseUnusable(hint=_UNREACHABLE, **facts)
     return errors.DatabaseUnusable(hint=f"the server's log says more (SQLSTATE {state})", **facts)

@@ -77,7 +77,7 @@ class PostgresClaims:
     def __init__(
         self, *, address: ServerAddress, clock: Clock, stop: StopRequest | None, host: str, machine: str
     ) -> None:
-        """Take the name of this host, and what tells its process ids from those of others."""
+        """Take the name of this host, and a word for where its process ids mean something."""
         self._address = address
         self._clock = clock
         self._stop = stop
@@ -91,9 +91,7 @@ class PostgresClaims:
 
         within = [guard.plan_id for guard in guards() if isinstance(guard, _Guard)]
         session = session_of(self._address, self._host)
-        signature = Signature(
-            self._host, self._machine, self._clock.now().isoformat(), json.dumps(within)
-        )
+        signature = Signature(self._host, self._machine, self._clock.now().isoformat(), json.dumps(within))
         held = session.take(plan_id, signature, self._stop)
         if held is None:
             raise self._busy(plan_id, self._holder(plan_id))

@@ -1,7 +1,7 @@
 """The schema of a project in PostgreSQL: made by `init`, brought to another version by `database upgrade` alone.
 
-Hosts are upgraded one after the other: an ordinary command changes no table that others use, and refuses a schema that is
-not the one it knows.
+Machines are upgraded one after the other: an ordinary command changes no table that others use, and refuses a schema
+that is not the one it knows.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ def open_postgres(address: ServerAddress) -> PostgresConnection:
     connection = PostgresConnection(address)
     try:
         state = connection.row(_STATE) if _is_made(connection) else None
+        if state is None:
+            _refuse_pooler(connection, address)
         refuse_version(address, state["version"] if state else 0)
         if state and address.project is not None and state["id"] != address.project:
             raise errors.DatabaseOfAnotherProject(database=address.shown)
@@ -114,6 +116,13 @@ def _refuse_server(address: ServerAddress, raw: psycopg.Connection[Any]) -> None
 def _is_made(connection: PostgresConnection) -> bool:
     row = connection.row("SELECT to_regclass('schema_version') IS NOT NULL AS made")
     return row is not None and bool(row["made"])
+
+
+def _refuse_pooler(connection: PostgresConnection, address: ServerAddress) -> None:
+    """Refuse a pooler that dropped the settings of the connection, so that other tables are looked at."""
+    row = connection.row("SELECT current_setting('search_path') AS path")
+    if row is not None and row["path"] != address.schema:
+        raise errors.PoolerInTheWay(database=address.shown)
 
 
 def _version(raw: psycopg.Connection[Any]) -> int:

@@ -18,14 +18,9 @@ if TYPE_CHECKING:
 _CONNECT = 10
 _LOCK = "10s"  # writers wait this long for each other; readers never wait
 _IDLE_IN_TRANSACTION = (
-    "30s"  # a process that stands still inside a transaction must not keep all others from writing
+    "30s"  # a process that does not move inside a transaction must not keep all others from writing
 )
-_KEEPALIVE = {
-    "keepalives_idle": 5,
-    "keepalives_interval": 2,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 10_000,
-}
+_SILENCE = 3  # on a link before the other side is asked
 
 
 class ServerAddress(Struct, frozen=True):
@@ -54,7 +49,10 @@ class ServerAddress(Struct, frozen=True):
             connect_timeout=_CONNECT,
             application_name=name[:63],
             options=own,
-            **_KEEPALIVE,
+            keepalives_idle=_SILENCE,
+            keepalives_interval=_SILENCE,
+            keepalives_count=2,
+            tcp_user_timeout=4 * _SILENCE * 1000,  # milliseconds
         )
 
     def connect_for_rows(self, name: str) -> Connection[tuple[object, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,21 +15,23 @@ _MARKS = re.compile(r"'(?:[^']|'')*'|\?|%")
 
 
 @lru_cache(maxsize=1024)
-def translated(statement: str) -> str:
+def translated(statement: str) -> bytes:
     """Return a statement whose values are marked as the driver wants: `?` outside of quotes is `%s` there."""
-    return _MARKS.sub(
-        lambda found: {"?": "%s", "%": "%%"}.get(found[0], found[0].replace("%", "%%")), statement
-    )
+    return _MARKS.sub(_in_words_of_driver, statement).encode()
+
+
+def _in_words_of_driver(found: re.Match[str]) -> str:
+    return "%s" if found[0] == "?" else found[0].replace("%", "%%")
 
 
 class NamedRow(tuple[Any, ...]):
     """One row, by the names of its columns or by their positions."""
 
     __slots__ = ()
-    positions: dict[str, int] = {}
+    positions: ClassVar[dict[str, int]] = {}
 
     def __getitem__(self, column: Any) -> Any:
-        return tuple.__getitem__(self, self.positions[column] if isinstance(column, str) else column)
+        return super().__getitem__(self.positions[column] if isinstance(column, str) else column)
 
     def keys(self) -> list[str]:
         """Return the names of the columns."""

@@ -422,7 +422,6 @@ class PackedSnapshotStore(PackedTrees):
         self, snapshots: Iterable[Snapshot], *, quick: bool, observer: Observer
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         with translated(self._work):
-            self._objects.refresh()
             self._objects.look_for_packs()
             from mulligan.adapters.snapshots.packs.verification import Verification
 
@@ -506,14 +505,14 @@ class PackedSnapshotStore(PackedTrees):
 
     def _join_small_packs(self) -> None:
         """Keep the number of packs small; where someone else is at it, or the disk is full, it can wait."""
-        if not can_join(self._objects):
-            return
-        with self._leases.exclusive_if_free(Lease.UPKEEP) as free:
-            if free:
-                with suppress(OSError):  # the capture is valid without it, and the next one tries again
-                    joined = join_small_packs(self._objects)
-                    if joined.pack is not None:
-                        self._cache.note_joined(joined.pack.name, [pack.name for pack in joined.sources])
+        if can_join(self._objects):
+            with (
+                self._leases.exclusive_if_free(Lease.UPKEEP) as free,
+                suppress(OSError),
+            ):  # the next one tries again
+                joined = join_small_packs(self._objects) if free else None
+                if joined is not None and joined.pack is not None:
+                    self._cache.note_joined(joined.pack.name, [pack.name for pack in joined.sources])
 
     def _looking(
         self, tree: WorkingTree, sink: Sink, observer: Observer, *, at_work: bool = False

@@ -103,8 +103,9 @@ class Objects:
         return True
 
     def look_for_packs(self) -> None:
-        """Look whether the bytes of all packs are where they are kept, and not in a copy alone."""
+        """List the packs again, and look whether their bytes are where they are kept, and not in a copy alone."""
         with self._lock:
+            self._refresh()
             missing = self.storage.missing()
             self._drop(missing)
             self._damaged |= dict.fromkeys(missing, _MISSING)
