@@ -21,8 +21,16 @@ if TYPE_CHECKING:
 _FENCE = "SELECT fence FROM plans WHERE plan_id = ?"
 
 
-def _allowed(connection: SqlConnection) -> None:
-    """Refuse nothing."""
+class RowGuard:
+    """A guard of transactions that write; this one refuses nothing."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Return whether this thread keeps all others from writing, in a transaction of another connection."""
+        return False
+
+    def before_rows(self, connection: SqlConnection) -> None:
+        """Check at the beginning of a transaction that writes, and raise what refuses it."""
 
 
 class Database:
@@ -32,15 +40,12 @@ class Database:
         self,
         connect: Callable[[], SqlConnection],
         places: Places = ABSOLUTE,
-        before_rows: Callable[[SqlConnection], None] = _allowed,
+        guard: RowGuard | None = None,
     ) -> None:
-        """Take a way to connect, and the folders that paths in rows are relative to.
-
-        `before_rows` is called at the beginning of each transaction that writes, and may refuse it.
-        """
+        """Take a way to connect, the folders that paths in rows are relative to, and who may refuse to write."""
         self._connect = connect
         self._places = places
-        self._before_rows = before_rows
+        self._guard = guard or RowGuard()
 
     @contextmanager
     def reading(self) -> Generator[Transaction]:
@@ -54,7 +59,7 @@ class Database:
         """Write without a claim: to create a plan, or to claim one."""
         connection = self._connection
         with connection.transaction(write=True):
-            self._before_rows(connection)
+            self._guard.before_rows(connection)
             yield Transaction(connection, self._places)
 
     @contextmanager
@@ -65,7 +70,7 @@ class Database:
             row = connection.row(_FENCE, (claim.plan_id,))
             if row is None or row["fence"] != claim.fence:
                 raise errors.PlanTakenOver(plan_id=claim.plan_id)
-            self._before_rows(connection)
+            self._guard.before_rows(connection)
             yield Transaction(connection, self._places)
 
     def changes(self) -> int:
@@ -77,7 +82,8 @@ class Database:
 
         The caller deletes next what no row names, while no process that could write such a row is alive.
         """
-        self._connection.settle()
+        if not self._guard.is_alone:  # else all that others were committing has ended
+            self._connection.settle()
 
     def copy_to(self, target: Path) -> None:
         """Write a consistent copy of the database into a file."""

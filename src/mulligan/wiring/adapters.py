@@ -90,8 +90,7 @@ class Adapters:
         place = self.database_place
         if not isinstance(place, Path):
             store = self.object_store
-            check = store.check.before_rows if store is not None else None
-            return database_at(place, self.places, self.prepare, check)
+            return database_at(place, self.places, self.prepare, store.check if store is not None else None)
         from mulligan.wiring.store_wiring import pack_storage
 
         files = (place, Path(f"{place}-wal"))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.postgres.server_address import ServerAddress
     from mulligan.config import Settings
     from mulligan.ports import Clock, Locks, StopRequest
-    from mulligan.rows.database import Database
+    from mulligan.rows.database import Database, RowGuard
     from mulligan.rows.place_codec import Places
     from mulligan.rows.sql_connection import SqlConnection
 
@@ -44,11 +44,11 @@ def database_at(
     place: Path | ServerAddress,
     places: Places,
     prepare: Callable[[], None],
-    before_rows: Callable[[SqlConnection], None] | None = None,
+    guard: RowGuard | None = None,
 ) -> Database:
     """Return the database there, opened when it is first needed, after `prepare`.
 
-    Paths in its rows are relative to the places; `before_rows` may refuse a transaction that writes.
+    Paths in its rows are relative to the places; the guard may refuse a transaction that writes.
     """
     from mulligan.rows.database import Database
 
@@ -60,7 +60,7 @@ def database_at(
 
         return open_sqlite(place)
 
-    return Database(connect, places) if before_rows is None else Database(connect, places, before_rows)
+    return Database(connect, places, guard)
 
 
 def open_shared(address: ServerAddress) -> SqlConnection:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mulligan import errors
 from mulligan.adapters.object_packs.pack_register import lost_in, moment_in
+from mulligan.rows.database import RowGuard
 
 if TYPE_CHECKING:
     from mulligan.adapters.object_packs.pack_register import Moment, PackRegister
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _SHOWN = 3
 
 
-class CommitCheck:
+class CommitCheck(RowGuard):
     """The packs that the present work relies on; used by one thread at a time."""
 
     def __init__(self, register: PackRegister, grace: float) -> None:
@@ -33,6 +34,10 @@ class CommitCheck:
         self._standing: frozenset[str] = frozenset()  # listed when it was noted, and not about to go
         self._leaving: frozenset[str] = frozenset()
         self.own: set[str] = set()  # packs that this work stored; no row names them before it commits
+
+    @property
+    def is_alone(self) -> bool:
+        return self._register.is_alone
 
     @contextmanager
     def hold(self) -> Generator[None]:

@@ -506,10 +506,7 @@ class PackedSnapshotStore(PackedTrees):
     def _join_small_packs(self) -> None:
         """Keep the number of packs small; where someone else is at it, or the disk is full, it can wait."""
         if can_join(self._objects):
-            with (
-                self._leases.exclusive_if_free(Lease.UPKEEP) as free,
-                suppress(OSError),
-            ):  # the next one tries again
+            with self._leases.exclusive_if_free(Lease.UPKEEP) as free, suppress(OSError):
                 joined = join_small_packs(self._objects) if free else None
                 if joined is not None and joined.pack is not None:
                     self._cache.note_joined(joined.pack.name, [pack.name for pack in joined.sources])
