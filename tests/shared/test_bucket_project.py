@@ -1,4 +1,4 @@
-"""A shared project with its packs in a bucket: plans, the way back from the bucket alone, and kills of its processes."""
+"""A shared project with its packs in a bucket: plans, ways back from the bucket alone, kills of its processes."""
 
 import os
 import shutil
@@ -74,7 +74,9 @@ def test_a_plan_runs_and_goes_back_from_the_bucket_alone(bucket_project: Path, s
 
 def test_a_command_in_place_is_undone_from_the_bucket_alone(bucket_project: Path) -> None:
     project = bucket_project
-    data_of(project, "run", "--in-place", "--", "sh", "-c", "echo gone > notes.txt; mkdir new; echo n > new/file")
+    data_of(
+        project, "run", "--in-place", "--", "sh", "-c", "echo gone > notes.txt; mkdir new; echo n > new/file"
+    )
     leave_nothing_here(project)
     data_of(project, "undo", "--yes")
     assert (project / "notes.txt").read_text() == "first\n"
@@ -115,7 +117,9 @@ def test_a_server_that_overwrites_is_refused_and_init_can_be_repeated(
 ) -> None:
     store = f"s3://{BUCKET}/one"
     server.honours_conditions = False
-    assert ask(tmp_path, "init", "--database", address, "--store", store)["error"]["kind"] == "store_unsuitable"
+    assert (
+        ask(tmp_path, "init", "--database", address, "--store", store)["error"]["kind"] == "store_unsuitable"
+    )
     server.honours_conditions = True
     data_of(tmp_path, "init", "--database", address, "--store", store)
     again = ask(tmp_path, "init", "--database", address, "--store", f"s3://{BUCKET}/other")
@@ -160,7 +164,11 @@ def test_wrong_credentials_are_told_and_nothing_of_them(bucket_project: Path, se
 KILLS = [
     *((f"{when}:pack.upload:{number}", "run") for when in ("before", "after") for number in (1, 2)),
     *((f"{when}:{act}:1", "gc") for when in ("before", "after") for act in ("pack.doom",)),
-    *((f"{when}:{act}:1", "gc now") for when in ("before", "after") for act in ("pack.unlist", "pack.remove")),
+    *(
+        (f"{when}:{act}:1", "gc now")
+        for when in ("before", "after")
+        for act in ("pack.unlist", "pack.remove")
+    ),
 ]
 
 
@@ -190,7 +198,10 @@ def test_a_killed_process_loses_nothing_and_the_next_one_goes_on(
         found = data_of(project, "plan", "list")["plans"]
         data_of(project, *(["resume", found[0]["plan_id"]] if found else words))
         data_of(project, "plan", "apply", "--yes", "edit")
-        assert ((project / "notes.txt").read_text(), (project / "more.txt").read_text()) == ("second", "third")
+        assert ((project / "notes.txt").read_text(), (project / "more.txt").read_text()) == (
+            "second",
+            "third",
+        )
     else:
         data_of(project, "undo", "--yes")
         assert (project / "notes.txt").read_text() == "second"
@@ -198,7 +209,7 @@ def test_a_killed_process_loses_nothing_and_the_next_one_goes_on(
     assert data_of(project, *HERE_ALONE, "gc")["packs_unreadable"] == 0
     server.ahead = 2 * 86_400.0
     data_of(project, *HERE_ALONE, "gc")
-    named = {name for name in packs(server)}
+    named = packs(server)
     data_of(project, *HERE_ALONE, "gc")
     assert packs(server) == named, "nothing is left over"
     assert data_of(project, "checkpoint", "verify")["damaged"] == []

@@ -60,7 +60,9 @@ def test_without_the_check_snapshots_are_lost(own_bucket: seaweed.Seaweed, tmp_p
     raise AssertionError("nothing was lost in 20 runs")
 
 
-def test_a_store_that_is_killed_and_started_again_is_waited_for(own_bucket: seaweed.Seaweed, tmp_path: Path) -> None:
+def test_a_store_that_is_killed_and_started_again_is_waited_for(
+    own_bucket: seaweed.Seaweed, tmp_path: Path
+) -> None:
     from threading import Timer
 
     store = SharedStore(own_bucket.endpoint, own_bucket.environ)

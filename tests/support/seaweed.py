@@ -30,7 +30,8 @@ class Seaweed:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._ports = {
-            name: _free_port() for name in ("master", "volume", "filer", "s3", "admin", "s3.iceberg", "s3.lance")
+            name: _free_port()
+            for name in ("master", "volume", "filer", "s3", "admin", "s3.iceberg", "s3.lance")
         }
         self.endpoint = f"http://127.0.0.1:{self._ports['s3']}"
         self.environ = {
@@ -54,7 +55,12 @@ class Seaweed:
         found = program()
         assert found is not None
         command = [found, "mini", f"-dir={self.folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"]
-        command += ["-master.telemetry=false", "-admin.ui=false", "-webdav=false", "-s3.autoCreateBucket=false"]
+        command += [
+            "-master.telemetry=false",
+            "-admin.ui=false",
+            "-webdav=false",
+            "-s3.autoCreateBucket=false",
+        ]
         command += [f"-bucket={BUCKET}", f"-s3.config={self.folder / 's3.json'}"]
         command += [f"-filer.localSocket={self.folder / 'filer.sock'}"]
         command += [f"-{name}={port}" for name, port in self._flags()]
@@ -87,7 +93,7 @@ class Seaweed:
         from mulligan.errors import MulliganError
 
         try:
-            with urllib.request.urlopen(f"{self.endpoint}/status", timeout=1):  # noqa: S310 - on this machine
+            with urllib.request.urlopen(f"{self.endpoint}/status", timeout=1):
                 pass
         except OSError:
             return False
@@ -100,7 +106,9 @@ class Seaweed:
 
 
 def _quiet() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "S3_", "COVERAGE"))}
+    return {
+        name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "S3_", "COVERAGE"))
+    }
 
 
 def _free_port() -> int:

@@ -57,7 +57,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "mulligan.errors.refused_places": (
             "AgentFileUnusable AgentMissing AgentPlaceUnsuitable ApplyUnderWay BranchDiffers "
             "ChangedMeanwhile CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseNotMade "
-            "DatabaseNotShared DatabaseOfAnotherProject DatabaseTooNew DatabaseTooOld DiskLimitExceeded ExtraMissing "
+            "DatabaseOfAnotherProject DatabaseTooNew DatabaseTooOld DiskLimitExceeded ExtraMissing "
             "FileInUse LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay "
             "PathIsFolder PathNotForgettable PathNotInCheckpoint PathNowhere PathOutside PathReserved "
             "PoolerInTheWay ProjectBusy ProjectCopied ProjectForeign ProjectHomeMissing "

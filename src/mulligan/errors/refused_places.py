@@ -324,13 +324,6 @@ class DatabaseTooOld(Refused):
     )
 
 
-class DatabaseNotShared(Refused):
-    """The plans of the project are in a file, which is brought up to date when it is opened."""
-
-    message = "the database {database} is a file: there is nothing to upgrade"
-    hint = "any other command brings it up to date"
-
-
 class DatabaseNotMade(Refused):
     """The database of a shared project has no tables: they were removed, or the address is another one."""
 

@@ -103,12 +103,22 @@ def shared_claims(address: ServerAddress, clock: Clock, stop: StopRequest | None
     return PostgresClaims(address=address, clock=clock, stop=stop, host=socket.gethostname(), machine=machine)
 
 
-def upgrade_shared(address: ServerAddress) -> tuple[int, int]:
-    """Bring the tables of a shared project to this version; return the version they had, and the one they have."""
+def upgrade_database(place: Path | ServerAddress) -> tuple[int, int]:
+    """Bring the tables of a project to this version; return the version they had, and the one they have."""
+    if isinstance(place, Path):
+        from contextlib import closing
+
+        from mulligan.adapters.db.connection import SqliteConnection
+        from mulligan.adapters.db.database_file import NEWEST_VERSION, open_sqlite, version_of
+
+        with closing(SqliteConnection(place)) as connection:
+            found = version_of(connection)
+        open_sqlite(place).close()
+        return found, NEWEST_VERSION
     require_driver()
     from mulligan.adapters.postgres.schema_versions import upgrade_schema
 
-    return upgrade_schema(address)
+    return upgrade_schema(place)
 
 
 def require_driver() -> None:

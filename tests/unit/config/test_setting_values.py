@@ -35,7 +35,11 @@ QUIET, INTERVAL = "sandbox.checkpoint.quiet-seconds", "sandbox.checkpoint.interv
         ("sandbox.writable", "~", ["~"]),
         ("sandbox.writable", "", []),
         ("core.database.url", "sqlite:////srv/plans.db", "sqlite:////srv/plans.db"),
-        ("core.database.url", "postgresql://h/d?schema=team&lease=30", "postgresql://h/d?schema=team&lease=30"),
+        (
+            "core.database.url",
+            "postgresql://h/d?schema=team&lease=30",
+            "postgresql://h/d?schema=team&lease=30",
+        ),
         ("core.format", "json", "json"),
         ("plan.max-parallel", "50", 50),
         (QUIET, "3", 3),
@@ -125,9 +129,18 @@ def test_a_value_of_another_type_is_refused(key: str, value: object, reason: str
 @pytest.mark.parametrize(
     "url",
     [
-        *("postgresql://user:secret@host/db", "postgresql://h/d?password=secret", "postgresql://h/d?options=-c%20a"),
+        *(
+            "postgresql://user:secret@host/db",
+            "postgresql://h/d?password=secret",
+            "postgresql://h/d?options=-c%20a",
+        ),
         *("postgresql://h/d?schema=pg_temp", "postgresql://h/d?schema=A-b", "postgresql://h/d#part"),
-        *("postgresql://h/d?lease=secret", "postgresql://h/d?lease=0", "postgresql://[h/d", "postgresql://h/a\0b"),
+        *(
+            "postgresql://h/d?lease=secret",
+            "postgresql://h/d?lease=0",
+            "postgresql://[h/d",
+            "postgresql://h/a\0b",
+        ),
         *("sqlite:///", "sqlite:///:memory:", "sqlite:///a\0b"),
     ],
 )

@@ -299,6 +299,9 @@ def _refuse_unready(plan: Plan) -> None:
         raise not_ready(plan, "it is a child plan, whose result goes into its parent", hint)
     if (plan.phase, plan.state) not in _READY:
         hint = Advice("run it to its end with ", NextStep("execute", plan=plan.plan_id))
+        if plan.phase is Phase.EXECUTE:
+            resume, accept = NextStep("resume", plan=plan.plan_id), NextStep("accept", plan=plan.plan_id)
+            hint = Advice(resume, " runs it to its end, ", accept, " takes it as it is")
         raise not_ready(plan, "only a plan that is complete can be applied", hint)
 
 

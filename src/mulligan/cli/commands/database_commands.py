@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 @everywhere
 @click.group(cls=SuggestingGroup, name="database")
 def group() -> None:
-    """Look after the PostgreSQL database of a shared project."""
+    """Look after the database of a project."""
 
 
 @command(group, "upgrade", example="mulligan database upgrade", codes=(0, 1, 2, 3))
 def upgrade(invocation: Invocation) -> Answer:
-    """Bring the tables of a shared project to the version of this program.
+    """Bring the tables in a PostgreSQL server to the version of this program.
 
-    No other command does that: machines that use the database are upgraded one after the other, and an older program
-    refuses newer tables. A project whose plans are in a file needs no such command.
+    No other command does that, and an older program refuses newer tables: upgrade mulligan on all machines that use
+    them, then run this once. A database in a file is brought up to date whenever it is opened.
     """
     found, known = invocation.project().upgrade_database()
     said = f"upgraded from version {found} to {known}" if found != known else f"version {known} already"
