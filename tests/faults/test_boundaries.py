@@ -20,6 +20,7 @@ WATCHERS = ("boundaries.py", "wiring/faults.py")
 # Who says, besides, whether work may still go on, and who goes on with it in other threads.
 GUARDING = {
     "adapters/plan_locks.py": "act, guarded, guards",
+    "adapters/postgres/postgres_claims.py": "guarded, guards",
     "api/sessions/session.py": "Check, guarded_by, guards",
 }
 # What makes something last or moves it outside of every act, by file and function, and why it may.
@@ -27,6 +28,7 @@ OUTSIDE = {
     "adapters/agents/event_notes.py leave": "a note for people, which may be lost",
     "adapters/db/connection.py transaction": "the end of a transaction that only read",
     "adapters/db/connection.py copy_to": "a draft; `rows.copy` gives it its name",
+    "adapters/postgres/postgres_connection.py transaction": "the end of a transaction that only read",
     "adapters/homes/home_adoption.py _is_on_the_same_filesystem": "an empty file that is removed again",
     "adapters/homes/home_archive.py _extract": "in a home that nothing names yet; `home.index` does",
     "adapters/homes/home_link.py _write": "inside of `home.record` or `home.link`, which its callers name",

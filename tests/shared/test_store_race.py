@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
@@ -63,22 +64,26 @@ def test_without_the_check_snapshots_are_lost(own_bucket: seaweed.Seaweed, tmp_p
 def test_a_store_that_is_killed_and_started_again_is_waited_for(
     own_bucket: seaweed.Seaweed, tmp_path: Path
 ) -> None:
-    from threading import Timer
-
     store = SharedStore(own_bucket.endpoint, own_bucket.environ)
     race = Race(store, tmp_path, seed=5, grace=0.5)
+    over = Event()
 
     def crash() -> None:
-        own_bucket.stop()
-        race.add("crashes of the store")
-        own_bucket.start()
+        while not over.is_set():
+            until = race.counts["captures"] + 15
+            while race.counts["captures"] < until and not over.wait(0.05):
+                continue
+            own_bucket.stop()
+            race.add("crashes of the store")
+            own_bucket.start()
 
-    timers = [Timer(seconds, crash) for seconds in (2.0, 20.0)]
-    for timer in timers:
-        timer.start()
-    race.run(captures=40, capturers=3, sweepers=1)
-    for timer in timers:
-        timer.join()
-    store.close()
+    nemesis = Thread(target=crash)
+    nemesis.start()
+    try:
+        race.run(captures=40, capturers=3, sweepers=1)
+    finally:
+        over.set()
+        nemesis.join()
+        store.close()
     assert race.lost == []
-    assert race.counts["crashes of the store"]
+    assert race.counts["crashes of the store"] > 1

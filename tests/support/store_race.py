@@ -13,7 +13,7 @@ from threading import Event, Lock, Thread
 
 from mulligan.boundaries import watch
 from mulligan.domain.checkpoints.snapshot import ObjectId, Root, Snapshot, SnapshotId
-from mulligan.errors import SnapshotDamaged, StoreMoved
+from mulligan.errors import SnapshotDamaged, StoreMoved, StoreUnreachable
 from mulligan.ports import Lease
 from tests.support.shared_store import Machine, SharedStore
 from tests.support.snapshot_world import Watcher, take
@@ -103,7 +103,11 @@ class Race:
             for name in chance.sample(range(_FILES), 2):
                 (tree / str(name)).write_bytes(f"{chance.randrange(_CONTENTS)} ".encode() * 3000)
             with machine.leases.shared(Lease.OBJECTS):
-                snapshot = take(store, tree)
+                try:
+                    snapshot = take(store, tree)
+                except StoreUnreachable:
+                    self.add("met a store that was away")
+                    continue
                 self._stand_still(chance, 1.0 if chance.random() < 0.4 else 0.02)
                 if chance.random() < 0.05:
                     self.add("died before they committed")
@@ -159,6 +163,9 @@ class Race:
                     dry_run=False,
                     observer=Watcher(),
                 )
+            except StoreUnreachable:
+                self.add("met a store that was away")
+                continue
             except SnapshotDamaged:
                 self.add("sweeps that met a snapshot which was pruned, or lost")
                 for number, snapshot in self._rows(machine):
@@ -177,7 +184,12 @@ class Race:
 
     def _look(self, machine: Machine, number: int, snapshot: Snapshot) -> None:
         """Read all of a snapshot; it is lost if its row is there afterwards."""
-        damage = machine.store().verify([snapshot], quick=False, observer=Watcher())
+        while True:
+            try:
+                damage = machine.store().verify([snapshot], quick=False, observer=Watcher())
+                break
+            except StoreUnreachable:
+                self.add("met a store that was away")
         machine.register.close()
         self.add("snapshots read")
         if damage and number in [each for each, _ in self._rows(machine)]:
