@@ -315,6 +315,7 @@ class PackedSnapshotStore(PackedTrees):
             difference = self._difference(looking, snapshot, tree, spared)
             self._keep_mark(looking)
             self._carry_out(tree, difference, kept, observer)
+            self._renew_mark(looking)
         return difference.changes()
 
     def changed_where(self, tree: WorkingTree, known: Snapshot, target: Snapshot) -> tuple[str, ...]:
@@ -570,6 +571,22 @@ class PackedSnapshotStore(PackedTrees):
             self._cache.note_mark(looking.tree.cache_key, looking.mark)
             if looking.is_reported or looking.watch is None:
                 self._cache.let_go(looking.tree.cache_key)
+
+    def _renew_mark(self, looking: Looking) -> None:
+        """Take a later moment after a restore: what it brought back may go again before the next look.
+
+        A name that comes and goes between two looks means a scan. Nothing is looked at here: what was reported is
+        noted, for the next process to look at.
+        """
+        tree, key = looking.tree, looking.tree.cache_key
+        known = self._cache.take_mark(key)
+        mark = known or looking.mark
+        if mark.token and self._reports is not None and self._cache.file_of(key) == looking.file:
+            report = self._reports.since(tree, mark.token)
+            if report is not None and report.paths is not None:
+                mark = mark.later(report.token, report.paths, report.renewed)
+                self._cache.note_mark(key, mark)
+        self._cache.hold_mark(key, mark if known is not None else None)
 
     def _difference(
         self,

@@ -107,10 +107,20 @@ class StatCache:
 
     def note_mark(self, key: str, mark: Mark) -> None:
         """Take note of the moment that the tree in memory describes, for the next process too."""
-        self._marks[key] = mark
+        self.hold_mark(key, mark)
         if mark.is_worth_keeping and (written := self._written.get(key)):
             with suppress(OSError):  # the next process scans
                 write_mark(self._mark_path(key), written, mark, self._rooms)
+
+    def hold_mark(self, key: str, mark: Mark | None) -> None:
+        """Give back a mark that was taken; None where it is unclear what the tree in memory describes.
+
+        What is on disk stays as it is.
+        """
+        if mark is None:
+            self._marks.pop(key, None)
+        else:
+            self._marks[key] = mark
 
     def note_joined(self, pack: str, sources: Iterable[str]) -> None:
         """Note that a pack holds all that was in others, which are gone: nothing known of trees is in doubt."""
