@@ -315,7 +315,7 @@ class PackedSnapshotStore(PackedTrees):
             difference = self._difference(looking, snapshot, tree, spared)
             self._keep_mark(looking)
             self._carry_out(tree, difference, kept, observer)
-            self._renew_mark(looking)
+            self._cache.renew_mark(tree, looking.file, looking.mark, self._reports)
         return difference.changes()
 
     def changed_where(self, tree: WorkingTree, known: Snapshot, target: Snapshot) -> tuple[str, ...]:
@@ -572,22 +572,6 @@ class PackedSnapshotStore(PackedTrees):
             if looking.is_reported or looking.watch is None:
                 self._cache.let_go(looking.tree.cache_key)
 
-    def _renew_mark(self, looking: Looking) -> None:
-        """Take a later moment after a restore: what it brought back may go again before the next look.
-
-        A name that comes and goes between two looks means a scan. Nothing is looked at here: what was reported is
-        noted, for the next process to look at.
-        """
-        tree, key = looking.tree, looking.tree.cache_key
-        known = self._cache.take_mark(key)
-        mark = known or looking.mark
-        if mark.token and self._reports is not None and self._cache.file_of(key) == looking.file:
-            report = self._reports.since(tree, mark.token)
-            if report is not None and report.paths is not None:
-                mark = mark.later(report.token, report.paths, report.renewed)
-                self._cache.note_mark(key, mark)
-        self._cache.hold_mark(key, mark if known is not None else None)
-
     def _difference(
         self,
         looking: Looking,
@@ -606,11 +590,10 @@ class PackedSnapshotStore(PackedTrees):
     @contextmanager
     def _all_or_forgotten(self, tree: WorkingTree) -> Generator[None]:
         """Drop the known tree, which may be changed in place: one that was cut off may name what is not stored."""
-        watch = self._watches.of(tree)
         try:
             yield
         except BaseException:
-            if watch is not None:
+            if (watch := self._watches.of(tree)) is not None:
                 watch.lost(CUT_OFF)
             self._served.pop(tree.cache_key, None)
             self._cache.let_go(tree.cache_key)
