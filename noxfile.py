@@ -21,16 +21,7 @@ import nox
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "none"
 nox.options.error_on_missing_interpreters = True
-nox.options.sessions = [
-    "lint",
-    "typecheck",
-    "imports",
-    "docs",
-    "unit_tests",
-    "integration_tests",
-    "coverage_report",
-    "benchmark",
-]
+nox.options.sessions = ["checks", "unit_tests", "integration_tests", "coverage_report"]
 
 ROOT = Path(__file__).parent
 BUILD = ROOT / "build"
@@ -52,6 +43,14 @@ ENVIRONMENT = {
     "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
     "PYTHONDONTWRITEBYTECODE": None,  # the bytecode cache makes hundreds of processes start faster
 }
+
+
+@nox.session
+def checks(session: nox.Session) -> None:
+    """Lint, imports, docs and benchmark, and beside them, because it takes as long as they do, typecheck."""
+    with beside(session, "basedpyright"):
+        for each in (lint, imports, docs, benchmark):
+            each(session)
 
 
 @nox.session
@@ -110,6 +109,12 @@ def sweeps(session: nox.Session) -> None:
 def faults(session: nox.Session) -> None:
     """Every fault at every passing of every durability boundary. Takes hours; `-- --shard 1/8`, `--minutes 20`."""
     python(session, "tests.faults.every_passing", "--processes", PROCESSES, *session.posargs)
+
+
+@nox.session
+def served(session: nox.Session) -> None:
+    """A local server is killed at every boundary that it passes for an agent: half an hour; `-- --part 1/4`."""
+    python(session, "tests.faults.served", *session.posargs)
 
 
 @nox.session

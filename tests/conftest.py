@@ -22,6 +22,8 @@ import mulligan
 from tests.support.long_run import LONGER
 from tests.support.page_examples import ExampleProject
 
+gc.disable()  # until all is imported and collected, all of which stays
+
 # The same examples in every run: a failure is about the change at hand, not about luck. No deadline: two
 # cores shared with other tests say nothing about speed. A long run looks further, at others each time.
 settings.register_profile(
@@ -143,17 +145,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
 
 
-def pytest_collection_finish() -> None:
+_MEASUREMENT = Coverage.current()  # none while it is stopped, so it is looked for here
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure all modules as they are imported, and then nothing until the tests run: to collect them takes longest.
+
+    Some modules are imported when they are first used, which may be in tests that are not measured. The process that
+    only hands out tests to others runs none.
+    """
+    if _MEASUREMENT is not None:
+        if not config.getoption("numprocesses", default=None) or "PYTEST_XDIST_WORKER" in os.environ:
+            for module in pkgutil.walk_packages(mulligan.__path__, "mulligan."):
+                importlib.import_module(module.name)
+        _MEASUREMENT.stop()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Keep the garbage collector from walking all that was imported and collected again and again."""
     gc.collect()
     gc.freeze()
-
-
-_MEASUREMENT = Coverage.current()  # none while it is stopped, so it is looked for here
-if _MEASUREMENT is not None:
-    # Some modules are imported when they are first used, which may be in tests that are not measured.
-    for _module in pkgutil.walk_packages(mulligan.__path__, "mulligan."):
-        importlib.import_module(_module.name)
+    gc.enable()
+    if _MEASUREMENT is not None and session.items:
+        _MEASUREMENT.start()
 
 
 def _leave_unmeasured() -> None:

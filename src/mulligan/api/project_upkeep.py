@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from mulligan.wiring.thread_services import ThreadServices
 
 if TYPE_CHECKING:
@@ -80,7 +82,12 @@ class ProjectUpkeep:
 
     def doctor(self) -> Diagnosis:
         """Look the project over, repair what is safe, and say what is left."""
-        return self._services.doctor.look_over(self._observer)
+        found = self._services.doctor.look_over(self._observer)
+        server = self.server_status()
+        if server is None or not server.unwatched:
+            return found
+        scans = f"the local server cannot watch {server.unwatched}; commands and hooks scan it"
+        return replace(found, system=(*found.system, scans))
 
     def gc(self, *, dry_run: bool = False) -> SweepReport:
         """Free everything that no plan refers to, while others run."""

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from msgspec import json
+from msgspec import DecodeError, ValidationError, json
 
 from mulligan.adapters.local_server.accept_loop import AcceptLoop, Answer
 from mulligan.adapters.local_server.frame_stream import connect, listen
@@ -158,6 +158,8 @@ def ask_server(
     except OSError:
         return None  # it was killed, or is busy: the caller works without it
     try:
+        if stream.is_held_up():
+            return None
         stream.send(fields)
         return stream.receive()
     except (OSError, FrameWrong):
@@ -169,9 +171,12 @@ def ask_server(
 def server_status(home: Path, around: Surroundings) -> ServerStatus | None:
     """Return the server of a project home as it describes itself; None where none runs."""
     answer = ask_server(home, around, [Request.STATUS], _SHORT)
-    if answer is None or answer[0] != Word.DONE:
+    if answer is None or len(answer) != 2 or answer[0] != Word.DONE:
         return None
-    return json.decode(answer[1], type=ServerStatus)
+    try:
+        return json.decode(answer[1], type=ServerStatus)
+    except (DecodeError, ValidationError):
+        return None  # it is of another version
 
 
 def stop_server(home: Path, around: Surroundings) -> bool:

@@ -55,7 +55,7 @@ COMMANDS = {
     "try_variants": "try -- {words:COMMAND}",
     "unapply": "unapply {plan:PLAN}",
     "timeline": "log",
-    "undo": "undo {what:PLAN}",
+    "undo": "undo {what:NUMBER}",
 }
 # The options of all other parameters, and what their values are called.
 OPTIONS = {

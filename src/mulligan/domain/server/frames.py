@@ -47,6 +47,8 @@ def body_length(head: bytes) -> int:
 def decode(head: bytes, body: bytes) -> list[bytes]:
     """Return the fields of a frame."""
     _, count, length = _HEAD.unpack(head)
+    if len(body) != length:
+        raise FrameWrong("it is cut off")
     fields: list[bytes] = []
     at = 0
     for _ in range(count):
@@ -58,6 +60,6 @@ def decode(head: bytes, body: bytes) -> list[bytes]:
             raise FrameWrong("a field is longer than the frame")
         fields.append(body[at : at + size])
         at += size
-    if at != length or len(body) != length:
+    if at != length:
         raise FrameWrong("it is longer than its fields")
     return fields

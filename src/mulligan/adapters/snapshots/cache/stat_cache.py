@@ -71,10 +71,13 @@ class StatCache:
             return Recalled(top=None, forgotten=False)
         packs = objects.pack_names()
         if not known.packs <= packs:  # packs are joined and swept: what they held may be elsewhere, or gone
-            if not self._are_joined(known.packs - packs, packs) and forget_missing(known.top, objects):
+            is_whole = self._are_joined(known.packs - packs, packs)
+            if not is_whole and forget_missing(known.top, objects):
                 self._forgotten.add(key)
             known = Remembered(known.top, packs)
-            if key not in self._trees:  # saved again, so that the next process need not check again
+            if (
+                not is_whole and key not in self._trees
+            ):  # saved again, so that the next process need not check again
                 self._unsaved[key] = (known.top.files, 0)
         self._trees[key] = known
         return Recalled(top=known.top, forgotten=self.lacks(key))
@@ -100,6 +103,10 @@ class StatCache:
         A mark without a token says that the tree is as it is on disk.
         """
         return self._marks.pop(key, None)
+
+    def mark_of(self, key: str) -> Mark | None:
+        """Return the same, which stays noted."""
+        return self._marks.get(key)
 
     def file_of(self, key: str) -> bytes:
         """Return the hash of the file that the tree in memory was read from, or written to last; empty for none."""
