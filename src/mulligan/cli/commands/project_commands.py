@@ -224,7 +224,7 @@ def _serve(invocation: Invocation) -> Answer:
         sys.stderr.write(f"serving {project.folder}; Ctrl-C ends it\n")
         sys.stderr.flush()
 
-    def answers(work: ServerWork) -> Callable[[list[bytes]], Sequence[bytes]]:
+    def answers(work: ServerWork) -> Callable[[list[bytes], Callable[[], bool]], Sequence[bytes]]:
         return RequestAnswers(work, HookRequests(work, invocation.around)).answer
 
     ran = run_server(project, invocation.around, answers, started, warm)
