@@ -28,13 +28,21 @@ group = click.Group("mulligan")
 @click.option(
     "--fresh", is_flag=True, help="Start a new home, without plans; one that there was stays as it is."
 )
-def init(invocation: Invocation, path: str, home: str | None, fresh: bool) -> Answer:
+@click.option(
+    "--database",
+    metavar="ADDRESS",
+    help="A PostgreSQL database for plans and checkpoints, as postgresql://HOST/DATABASE?schema=NAME.",
+)
+def init(invocation: Invocation, path: str, home: str | None, fresh: bool, database: str | None) -> Answer:
     """Make a project in PATH (the current folder).
 
     Its home, with plans and checkpoints, lies outside of the folder: in $MULLIGAN_HOME, or else in the user's state
     folder. In PATH there is only a small folder .mulligan that names it.
+
+    With --database its plans and checkpoints are recorded in a PostgreSQL server. The address holds no password: that
+    comes from PGPASSWORD, from ~/.pgpass or from a service file.
     """
-    project, new = invocation.new_project(path, home, fresh=fresh)
+    project, new = invocation.new_project(path, home, fresh=fresh, database=database)
     project.prepare()
     word = "made" if new else "was there already:"
     data = {
@@ -43,7 +51,10 @@ def init(invocation: Invocation, path: str, home: str | None, fresh: bool) -> An
         "database": str(project.database),
         "new": new,
     }
-    return Answer(data=data, blocks=[Line(f"project {word} {project.folder}"), Line(f"home: {project.home}")])
+    blocks = [Line(f"project {word} {project.folder}"), Line(f"home: {project.home}")]
+    if project.is_shared:
+        blocks.append(Line(f"database: {project.database}"))
+    return Answer(data=data, blocks=blocks)
 
 
 @command(group, "projects", example="mulligan projects")
