@@ -169,7 +169,7 @@ def _ready_fork(
     pid = _number(_answer(connected), READY)
     if pid is None:
         raise _Alone
-    return os.pidfd_open(pid)  # it waits for a word of ours, so that it is no other process
+    return os.pidfd_open(pid)  # it waits for a word of ours: its number is not that of another
 
 
 def interpreter() -> bytes:
