@@ -127,8 +127,8 @@ class Adapters:
     def reports(self) -> ChangeReports | None:
         """The reports of the local server on what changed in trees; None where none runs."""
         from mulligan.adapters.local_server.change_questions import ServedReports
+        from mulligan.adapters.local_server.installation import installation
         from mulligan.adapters.local_server.server_place import ServerPlace
-        from mulligan.wiring.surroundings import installation
 
         place = ServerPlace(home=self.home, environ=self.around.environ)
         return ServedReports(place, installation()) if place.read() is not None else None

@@ -306,6 +306,7 @@ class PackedSnapshotStore(PackedTrees):
             difference = self._difference(looking, snapshot, tree, spared)
             self._keep_mark(looking)
             self._carry_out(tree, difference, kept, observer)
+            self._cache.renew_mark(tree, looking.file, looking.mark, self._reports)
         return difference.changes()
 
     def changed_where(self, tree: WorkingTree, known: Snapshot, target: Snapshot) -> tuple[str, ...]:
@@ -580,11 +581,10 @@ class PackedSnapshotStore(PackedTrees):
     @contextmanager
     def _all_or_forgotten(self, tree: WorkingTree) -> Generator[None]:
         """Drop the known tree, which may be changed in place: one that was cut off may name what is not stored."""
-        watch = self._watches.of(tree)
         try:
             yield
         except BaseException:
-            if watch is not None:
+            if (watch := self._watches.of(tree)) is not None:
                 watch.lost(CUT_OFF)
             self._served.pop(tree.cache_key, None)
             self._cache.let_go(tree.cache_key)

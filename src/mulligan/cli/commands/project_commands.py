@@ -235,6 +235,7 @@ def serve(invocation: Invocation, wanted: str | None) -> Answer:
 
 def _serve(invocation: Invocation) -> Answer:
     from mulligan.api.entrance import Unobserved, open_project
+    from mulligan.api.local_server.command_handover import warm_process
     from mulligan.api.local_server.server_operations import ServerWork, run_server
     from mulligan.server.hook_requests import HookRequests
     from mulligan.server.request_answers import RequestAnswers
@@ -244,18 +245,27 @@ def _serve(invocation: Invocation) -> Answer:
             reason="a server that runs has nothing to say as a document",
             hint="start it with `mulligan serve --detach`, and look at it with `mulligan serve --status`",
         )
+    warm = warm_process(_run_handed_over)
     project = open_project(invocation.around, invocation.project_option, Unobserved())
 
     def started() -> None:
         sys.stderr.write(f"serving {project.folder}; Ctrl-C ends it\n")
         sys.stderr.flush()
 
-    def answers(work: ServerWork) -> Callable[[list[bytes]], Sequence[bytes]]:
+    def answers(work: ServerWork) -> Callable[[list[bytes], Callable[[], bool]], Sequence[bytes]]:
         return RequestAnswers(work, HookRequests(work, invocation.around)).answer
 
-    ran = run_server(project, invocation.around, answers, started)
+    ran = run_server(project, invocation.around, answers, started, warm)
     said = "the server has ended" if ran else "a server runs for this project already"
     return Answer(data={"running": not ran}, blocks=[Line(said)])
+
+
+def _run_handed_over(words: Sequence[str]) -> int:
+    """Run a command that another process handed over, in a fork that is that command."""
+    from mulligan.cli.main import run  # here: it loads this module
+    from mulligan.cli.process_end import finished
+
+    return finished(run(words))
 
 
 def _described(status: ServerStatus | None) -> Answer:
@@ -263,7 +273,8 @@ def _described(status: ServerStatus | None) -> Answer:
         return Answer(data={"running": False}, blocks=[Line("no server runs for this project")])
     lines = [
         Line(f"a server runs: process {status.pid}, {status.memory_bytes / 1e6:.0f} MB"),
-        Line(f"requests answered: {status.requests}; trees watched: {status.watched_trees}"),
+        Line(f"requests answered: {status.requests}; commands run: {status.commands}"),
+        Line(f"trees watched: {status.watched_trees}"),
         Line(f"idle for {status.idle_seconds:.0f} s; it ends after {status.idle_timeout_seconds:.0f} s"),
     ]
     if status.unwatched:
