@@ -21,6 +21,7 @@ from xdist.scheduler import LoadFileScheduling
 import mulligan
 from tests.support.long_run import LONGER
 from tests.support.page_examples import ExampleProject
+from tests.support.shared_database import place_of_run, use_shared_rows
 
 gc.disable()  # until all is imported and collected, all of which stays
 
@@ -45,13 +46,15 @@ os.environ["MULLIGAN_HOME"] = _HOMES
 _SETTINGS = tempfile.mkdtemp(prefix="mulligan-settings-")
 Path(_SETTINGS).chmod(0o755)  # some tests become another user
 os.environ["XDG_CONFIG_HOME"] = _SETTINGS
+_SERVER = place_of_run()
+use_shared_rows()  # where the run asks for it
 
 
 def pytest_unconfigure() -> None:
     """Remove the homes of all projects that tests made."""
     for folder, _, _ in os.walk(_HOMES):
         Path(folder).chmod(0o700)  # plans make folders that not even their owner may change
-    for made in (_HOMES, _SETTINGS):
+    for made in filter(None, (_HOMES, _SETTINGS, _SERVER)):
         shutil.rmtree(made, ignore_errors=True)
 
 
