@@ -219,6 +219,7 @@ def filesystems(session: nox.Session) -> None:
 def shared(session: nox.Session) -> None:
     """Projects in PostgreSQL: their own tests, and those of plans, children and sessions with all rows there."""
     session.run("scripts/postgresql", external=True)
+    python(session, "pip", "install", "--quiet", "--require-hashes", "-r", "requirements/shared.txt")
     own = {"MULLIGAN_SHARED": "all"}
     python(session, "pytest", "-n", PROCESSES, *SHARED_TESTS, *session.posargs, env=own)
     python(
