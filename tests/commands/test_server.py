@@ -256,14 +256,17 @@ class TestOthers:
         assert list(runtime.iterdir()) == []
 
     def test_a_status_of_another_version_is_that_of_no_server(self, project: Path, runtime: Path) -> None:
-        listening = listen(runtime / "other")
-        answer = encode([Word.DONE, b'{"pid": 1}'])
-        loop = Thread(target=lambda: listening.accept()[0].sendall(answer))
-        loop.start()
-        place_of(project).write(ServerRecord(socket=str(runtime / "other"), pid=1))
-        assert data_of(project, "serve", "--status") == {"running": False}
-        loop.join(PATIENCE)
-        listening.close()
+        def answer() -> None:
+            connected, _ = listening.accept()
+            with connected:
+                connected.sendall(encode([Word.DONE, b'{"pid": 1}']))
+
+        with listen(runtime / "other") as listening:
+            server = Thread(target=answer)
+            server.start()
+            place_of(project).write(ServerRecord(socket=str(runtime / "other"), pid=1))
+            assert data_of(project, "serve", "--status") == {"running": False}
+            server.join(PATIENCE)
 
     def test_a_long_path_for_sockets_is_not_used(
         self, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
