@@ -20,6 +20,7 @@ from mulligan.application.rollback.rollback_service import (
 )
 from mulligan.application.runs.run import Run
 from mulligan.application.timeline.cut_off_work import CutOffWork
+from mulligan.application.timeline.known_moments import acts_apart
 from mulligan.application.timeline.real_undo import RealUndoService, Result, Turnaround
 from mulligan.application.timeline.remnants import Remnants, redone_with, undone_with
 from mulligan.application.timeline.timeline_queries import (
@@ -121,6 +122,11 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
             found = self._newest(plan_id)
         if left is not None and (left.is_taken_back or not settle):
             raise undone_with(left, found, settled=settle)
+        if settle and found is not None and found.kind is DeedKind.PROMPT and found.is_open:
+            # A call is at work: what it did until now is its own, and if that is nothing, an earlier entry is meant.
+            with self.claims.open(found.plan_id, observer) as run:
+                self.cut_off.keep_end(run)
+            found = self._newest(plan_id)
         if found is None:
             with self.database.reading() as db:
                 raise _nothing_counts(db, plan_id)
@@ -309,8 +315,16 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
                 raise _not_held(db, entry, plan, "before" if before is None else "after")
             # A plan of an agent goes on, whatever is undone of it.
             alone = plan.state is State.CANCELLED or not newest or bool(plan.definition.agent)
+            apart = acts_apart(db, entry) if entry.kind is DeedKind.PROMPT else {}
         return Turnaround(
-            entry=entry, forward=False, base=after, theirs=before, target=before, alone=alone, state=_QUEUED
+            entry=entry,
+            forward=False,
+            base=after,
+            theirs=before,
+            target=before,
+            alone=alone,
+            state=_QUEUED,
+            apart=apart,
         )
 
     def _of_result(self, plan: Plan, turn: Turnaround, done: Result, *, dry_run: bool) -> Undone:
@@ -493,7 +507,7 @@ def _does_not_count(db: Transaction, entry: TimelineEntry, plan: Plan) -> Mullig
     """Return why an entry that was named is not taken back."""
     if not entry.is_live:
         return NothingToUndo(plan_id=plan.plan_id, reason=f"entry {entry.number} is undone already")
-    if plan.state is State.APPLIED:
+    if plan.state is State.APPLIED and not plan.definition.agent:
         applied = db.entries.newest_of_kind(plan.plan_id, DeedKind.APPLY)
         undo = NextStep("undo", what=str(applied.number) if applied else plan.handle)
         return NothingToUndo(
