@@ -101,3 +101,20 @@ def test_a_run_in_place_during_a_call_stays_when_the_prompt_goes(plain: Path) ->
     assert names(plain) == ["a.txt", "mine"]
     data_of(plain, "redo", "--yes")
     assert names(plain) == ["a.txt", "mine", "one", "two"]
+
+
+def test_an_undo_says_that_the_end_of_a_cut_off_call_is_not_known(plain: Path) -> None:
+    agent = FakeAgent(plain)
+    agent.start()
+    agent.prompt("work")
+    agent.before("make")
+    agent.run("echo one > one")
+    (plain / "mine").write_text("the user's\n")
+    agent.prompt("second")
+    (said,) = data_of(plain, "undo", "1", "--dry-run")["messages"]
+    assert "1.1" in said
+    (said,) = data_of(plain, "undo", "1", "--yes")["messages"]
+    assert "mulligan redo" in said
+    assert names(plain) == ["a.txt"]
+    data_of(plain, "redo", "--yes")
+    assert names(plain) == ["a.txt", "mine", "one"]

@@ -181,6 +181,14 @@ class Project(ProjectTrials, ProjectUpkeep):
         """Record an event that the hook of a coding agent reports; what the files are then is durable afterwards."""
         return self._services.agent_events.handle(event, self._observer)
 
+    def agent_processes(self, agent: str, session: str) -> Sequence[int] | None:
+        """Return the processes of calls of a session that are open; None: no call is."""
+        return self._services.agent_events.processes(agent, session)
+
+    def end_agent_calls(self, agent: str, session: str) -> None:
+        """Keep the present files as the end of the calls of a session that are open, if no process of these runs."""
+        self._services.agent_events.end_calls(agent, session, self._observer)
+
     def preview_resume(self, plan: str) -> tuple[PlanStatus, ResumePreview]:
         """Return where a stopped plan would continue, and what would be discarded; change nothing."""
         preview = self._services.resumes.preview(plan_id := self._plan_id(plan), self._observer)

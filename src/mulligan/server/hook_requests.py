@@ -16,6 +16,7 @@ from mulligan.domain.agents.agent_table import AGENTS
 from mulligan.domain.agents.hook_reply import HookReply, reply_of
 from mulligan.domain.server.words import Word
 from mulligan.errors import HookPayloadUnusable
+from mulligan.server.call_ends import CallEnds
 
 if TYPE_CHECKING:
     from mulligan.api.local_server.server_operations import ServerWork
@@ -38,6 +39,8 @@ class HookRequests:
         self._settings = _settings_in(around.environ)
         self._lock = Lock()
         self._unsaid: dict[tuple[str, str], str] = {}  # messages of events that were answered already
+        self._ends = CallEnds(work)
+        work.at_end(self._ends.close)
 
     def answer(
         self, folder: bytes, settings: bytes, payload: bytes, words: Sequence[bytes]
@@ -61,6 +64,8 @@ class HookRequests:
             self._work.later(lambda: self._say_later(event, self._recorded(around, call, event)))
             return _reply(HookReply())
         answer = self._work.now(lambda: self._recorded(around, call, event))
+        if event.kind is EventKind.BEFORE_CALL:
+            self._ends.begun(event)
         return _reply(reply_of(call.agent, event.kind, self._with_unsaid(event, answer)))
 
     def _recorded(self, around: Surroundings, call: HookCall, event: AgentEvent) -> HookAnswer:

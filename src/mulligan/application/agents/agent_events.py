@@ -16,6 +16,7 @@ from mulligan.application.agents.session_plans import SessionPlans
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.runs.commit import Commit, Entry
 from mulligan.application.runs.run import Run
+from mulligan.application.timeline.cut_off_work import CutOffWork
 from mulligan.application.timeline.known_moments import acts_apart, changed_apart_from
 from mulligan.application.timeline.left_processes import LeftProcesses
 from mulligan.application.timeline.only_undo import OnlyUndoService
@@ -52,6 +53,7 @@ class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
     store: SnapshotStore
     only_undos: OnlyUndoService
     left_processes: LeftProcesses
+    cut_off: CutOffWork
     conversation_of: ConversationOf
     ids: Ids
     clock: Clock
@@ -95,6 +97,33 @@ class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
         )
         pids = " ".join(str(each.pid) for each in left)
         return f"mulligan: still running after a call was cut off: {words}. To end what runs: kill {pids}"
+
+    def processes(self, agent: str, name: str) -> Sequence[int] | None:
+        """Return the processes of the commands of a session that are open; None: none is."""
+        with self.database.reading() as db:
+            session = db.agents.session(agent, name)
+            if session is None or session.entry is None:
+                return None
+            called = self.left_processes.attributions.named_calls(db, session.entry)
+        running = [each for each in called if each.call.status is CallStatus.RUNNING and each.is_command]
+        if not running:
+            return None
+        return [each.pid for each in self.left_processes.of_calls(running)]
+
+    def end_calls(self, agent: str, name: str, observer: Observer) -> None:
+        """Keep the present files as the end of the calls of a session that are open, if no process of these runs."""
+        with self.agent_plans.one_by_one():
+            if self.processes(agent, name) != []:
+                return
+            with self.database.reading() as db:
+                session = db.agents.session(agent, name)
+            assert session is not None, "it has open calls"
+            with self.agent_plans.claimed(session, observer) as run:
+                self.cut_off.keep_end(run)
+                with self.database.writing() as db:
+                    for call in db.tool_calls.running(session.plan_id):
+                        over: JsonObject = {"over": run.plan.current_group_id}
+                        db.tool_calls.save(replace(call, detail=call.detail | over))
 
     # --- the conversation ----------------------------------------------------------------------------------
 
@@ -350,7 +379,8 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
             failed = self.event.kind is EventKind.STOP and "paths" in call.detail
             cut_off = cut_off or not failed
             ended = CallStatus.FAILED if failed else CallStatus.INTERRUPTED
-            commit.record(replace(call, status=ended, detail=call.detail | {"until": group_id}))
+            until = call.detail.get("over") or group_id
+            commit.record(replace(call, status=ended, detail=call.detail | {"until": until}))
         if self.session.entry is None:
             return
         entry = commit.db.entries.get(self.session.entry)
@@ -423,7 +453,10 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
             call = self._call(commit, session, now)
             commit.record(call)
         status = CallStatus.FAILED if self.event.failed else CallStatus.DONE
-        detail: JsonObject = {**call.detail, "entry": session.entry}  # a new one, if the prompt was undone meanwhile
+        detail: JsonObject = {
+            **call.detail,
+            "entry": session.entry,
+        }  # a new one, if the prompt was undone meanwhile
         if self.event.background:
             detail["background"] = True
         took = milliseconds(call.started_at, now)

@@ -31,7 +31,7 @@ from mulligan.domain.plans.handle import entry_reference
 from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.plans.tool import CallStatus, ToolCall
 from mulligan.domain.resources.resource import MergeUnit, Sandbox, Strategy
-from mulligan.domain.text.ids import CallId, PlanId
+from mulligan.domain.text.ids import CallId, GroupId, PlanId
 from mulligan.domain.trees.tree_difference import TreeEntry, path_and_around
 from mulligan.errors import (
     Advice,
@@ -59,6 +59,17 @@ class NamedCall(Struct, frozen=True, kw_only=True):
     name: str  # the number of its entry and its own in that, such as 3.2
     call: ToolCall
     entry: TimelineEntry
+
+    @property
+    def is_command(self) -> bool:
+        """Return whether it works by processes: it names no files, and no subagent does its work."""
+        return "paths" not in self.call.detail and self.call.tool not in _ENCLOSING
+
+    @property
+    def may_hold_others(self) -> bool:
+        """Return whether it was cut off, and when it ended is not known: what others did then counts as its work."""
+        is_cut_off = self.call.status in (CallStatus.RUNNING, CallStatus.INTERRUPTED)
+        return is_cut_off and self.is_command and "over" not in self.call.detail
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -415,6 +426,8 @@ def _all_of(db: Transaction, plan_id: PlanId, folder: str) -> Iterator[tuple[Act
         first = began.get(call.call_id, ended.get(call.call_id, 1) - 1)
         cut_off = call.call_id not in ended
         last = None if call.detail.get("background") else ended.get(call.call_id)
+        if last is None and (over := call.detail.get("over")):
+            last = db.agents.first_with(GroupId(str(over)), first)
         if last is None:
             last = next((number for number in ends if number > max(first, ended.get(call.call_id, 0))), None)
         named = call.detail.get("paths")

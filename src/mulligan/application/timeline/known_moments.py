@@ -67,7 +67,9 @@ def own_acts(moments: Sequence[KnownMoment]) -> Mapping[int, int]:
 
 def acts_apart(db: Transaction, entry: TimelineEntry) -> Mapping[str, Sequence[Change]]:
     """Return what mulligan did in each resource while calls of a prompt were open, the newest first."""
-    own = {call.call_id for call in db.tool_calls.list(entry.plan_id) if call.detail.get("entry") == entry.number}
+    own = {
+        call.call_id for call in db.tool_calls.list(entry.plan_id) if call.detail.get("entry") == entry.number
+    }
     begun = [
         first
         for call_id, kind, first, _ in db.agents.reports(entry.plan_id)

@@ -77,7 +77,9 @@ class Turnaround(Struct, frozen=True, kw_only=True):
         None  # of each resource, the newest first; None: base to theirs
     )
     only: OnlyWork | None = None  # the calls that it is about, instead of an entry
-    apart: Mapping[str, Sequence[Change]] = MappingProxyType({})  # of each resource, the newest first: what stays
+    apart: Mapping[str, Sequence[Change]] = MappingProxyType(
+        {}
+    )  # of each resource, the newest first: what stays
 
     def changes_of(self, resource: str, present: Snapshot) -> Sequence[Change]:
         """Return the changes of a resource to take back, the newest first."""

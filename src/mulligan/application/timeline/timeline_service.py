@@ -19,6 +19,7 @@ from mulligan.application.rollback.rollback_service import (
     RollbackSummary,
 )
 from mulligan.application.runs.run import Run
+from mulligan.application.timeline.attributions import Attributions
 from mulligan.application.timeline.cut_off_work import CutOffWork
 from mulligan.application.timeline.known_moments import acts_apart
 from mulligan.application.timeline.real_undo import RealUndoService, Result, Turnaround
@@ -106,6 +107,7 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
     timeline: TimelineQueries
     cut_off: CutOffWork
     remnants: Remnants
+    attributions: Attributions
 
     def to_undo(self, plan_id: PlanId | None, observer: Observer, *, settle: bool) -> int:
         """Return the number of the newest entry that counts, of the folder or within a plan; refuse if none does.
@@ -361,9 +363,23 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
             kept=point_of(done.kept),
             applied=(),
             conflicts=(),
-            messages=done.messages,
+            messages=(*done.messages, *self._may_hold_others(turn)),
             error=None,
         )
+
+    def _may_hold_others(self, turn: Turnaround) -> Sequence[str]:
+        """Return what to say of an undo of calls whose ends are not known."""
+        if turn.forward or turn.entry.kind is not DeedKind.PROMPT:
+            return ()
+        with self.database.reading() as db:
+            called = self.attributions.named_calls(db, turn.entry.number)
+        names = ", ".join(each.name for each in called if each.may_hold_others)
+        if not names:
+            return ()
+        said = (
+            "was cut off: what changed after it, until the next event, counts as its work and may be yours; "
+        )
+        return (Advice(f"call {names} {said}", NextStep("redo"), " brings it back"),)
 
     def _of_rollback(self, entry: TimelineEntry, plan: Plan, done: Rollback, *, forward: bool) -> Undone:
         before = done.post_rollback_state.pre_rollback_checkpoint

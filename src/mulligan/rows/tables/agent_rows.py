@@ -58,6 +58,7 @@ SELECT call_id, kind, MIN(number) AS first, MAX(number) AS last FROM agent_momen
 WHERE plan_id = ? AND call_id IS NOT NULL GROUP BY call_id, kind
 """
 _LAST_WITH = "SELECT MAX(number) AS number FROM agent_moments WHERE group_id = ?"
+_FIRST_WITH = "SELECT MIN(number) AS number FROM agent_moments WHERE group_id = ? AND number > ?"
 _ACTED_DURING = """
 SELECT EXISTS (SELECT 1 FROM agent_moments WHERE kind LIKE 'group:%' AND number > (
     SELECT number FROM agent_moments WHERE call_id = ? AND kind = 'before_call' ORDER BY number DESC LIMIT 1
@@ -149,6 +150,11 @@ class AgentRepository(RowRepository):
     def last_with(self, group_id: GroupId) -> int | None:
         """Return the number of the last moment at which a group held the files; None: there is no such moment."""
         row = self._db.row(_LAST_WITH, (group_id,))
+        return row["number"] if row else None
+
+    def first_with(self, group_id: GroupId, number: int) -> int | None:
+        """Return the first moment after that one at which a group held the files; None: there is no such moment."""
+        row = self._db.row(_FIRST_WITH, (group_id, number))
         return row["number"] if row else None
 
     def acted_during(self, call: ToolCall) -> bool:

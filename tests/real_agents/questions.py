@@ -1,0 +1,66 @@
+"""Questions of `mulligan mcp` to the user, in the windows of the agents that pass them on: real files wait for the answer."""
+
+import pytest
+
+from tests.real_agents.claude_terminal import claude
+from tests.real_agents.conftest import Opened
+from tests.real_agents.model_protocols import SEARCH, Call
+from tests.real_agents.terminals import codex
+from tests.real_agents.workplace import Workplace
+
+BREAKS = "echo broken > a.txt; rm -r ignored .env"
+QUESTION = "Undo 1, break it? It changes real files:"
+
+
+def check(place: Workplace, before: object, broken: object, *, agreed: bool) -> None:
+    """Check what the answer of the user led to."""
+    assert place.seen() == (before if agreed else broken)
+    heard = "".join(place.model.requests)
+    assert ("declined: " in heard) is not agreed
+    assert [entry["counts"] for entry in place.log() if entry["title"] == "break it"] == [not agreed]
+    if agreed:
+        place.mulligan("redo", "--yes")
+        assert place.seen() == broken
+
+
+@pytest.mark.parametrize("agreed", [True, False], ids=["accepted", "declined"])
+def test_claude_code_asks_its_user(agreed: bool, at_work: Opened) -> None:
+    with at_work("claude-code") as place, claude(place) as agent:
+        before = place.seen()
+        agent.say("break it", place.agent.shell(BREAKS))
+        broken = place.seen()
+        place.model.requests.clear()
+        agent.type("take it back", place.agent.ours("rewind", {}))
+        agent.until(lambda: QUESTION in agent.words, "the question")
+        assert place.seen() == broken, "nothing changes before the answer"
+        if not agreed:
+            agent.press("Right")
+            agent.until(lambda: "❯ Decline" in agent.screen, "the other answer")
+        agent.press("Enter")
+        agent.until(lambda: "That was: take it back." in agent.screen, "the answer reached the agent")
+        agent.rest()
+        check(place, before, broken, agreed=agreed)
+
+
+@pytest.mark.parametrize("agreed", [True, False], ids=["accepted", "declined"])
+def test_codex_asks_its_user(agreed: bool, at_work: Opened) -> None:
+    with at_work("codex") as place:
+        before = place.seen()
+        place.prompt("break it", place.agent.shell(BREAKS))
+        broken = place.seen()
+        place.model.requests.clear()
+        search = Call(SEARCH, {"query": "mulligan rewind"})
+        place.plays("take it back", search, place.agent.ours("rewind", {}), ends="That was it.")
+        with codex(place) as agent:
+            agent.submit("take it back")
+            agent.until(lambda: 'server to run tool "rewind"?' in agent.words, "its own question")
+            agent.press("1")
+            agent.press("Enter")
+            agent.until(lambda: QUESTION in agent.words, "the question")
+            assert place.seen() == broken, "nothing changes before the answer"
+            if not agreed:
+                agent.press("Down")
+                agent.until(lambda: "› 2. Deny" in agent.words, "the other answer")
+            agent.press("Enter")
+            agent.until(lambda: "That was it." in agent.words, "the answer reached the agent")
+            check(place, before, broken, agreed=agreed)
