@@ -1,4 +1,4 @@
-"""The tools of `mulligan mcp` in real agents: they list and call them; without a user who agrees no real file changes."""
+"""The tools of `mulligan mcp` in real agents: they list and call them; real files change only if a user agrees."""
 
 import re
 import shlex

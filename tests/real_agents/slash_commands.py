@@ -1,4 +1,4 @@
-"""The slash commands of the plugin for Claude Code and of the extension for Gemini CLI, typed into their real windows."""
+"""The slash commands of the plugin for Claude Code and the extension for Gemini CLI, in their real windows."""
 
 import subprocess
 
@@ -47,7 +47,7 @@ def test_commands_of_the_extension_in_gemini_cli(at_work: Opened) -> None:
     with at_work("gemini-cli") as place:
         only_the_plugin(place)
         installed = subprocess.run(
-            place.command("extensions", "install", str(PLUGINS / "gemini-cli"), "--consent"),
+            [place.command()[0], "extensions", "install", str(PLUGINS / "gemini-cli"), "--consent"],
             cwd=place.folder,
             env=place.environment,
             stdin=subprocess.DEVNULL,

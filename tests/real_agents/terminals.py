@@ -9,7 +9,6 @@ from tests.support.tmux import Pane
 _GEMINI_BOX = "Type your message"
 _CODEX_BOX = "? for shortcuts"
 _CODEX_NEW_MODEL = "Use existing model"
-_CODEX_WORKS = "esc to interrupt"
 
 
 class Terminal:
@@ -55,10 +54,9 @@ def codex(place: Workplace) -> Generator[Terminal]:
     with place.terminal() as pane:
         opened = Terminal(pane)
         pane.enter(" ".join(place.command(*asks)))
-        opened.until(
-            lambda: _CODEX_NEW_MODEL in opened.words or _CODEX_BOX in opened.words, "the agent has started"
-        )
-        if _CODEX_NEW_MODEL in opened.words:
-            pane.press("2")
-            opened.until(lambda: _CODEX_BOX in opened.words, "the agent waits for a prompt")
+        opened.until(lambda: _CODEX_NEW_MODEL in opened.words, "it offers another model first")
+        pane.press("Down")
+        opened.until(lambda: f"› 2. {_CODEX_NEW_MODEL}" in opened.words, "the present one")
+        pane.press("Enter")
+        opened.until(lambda: _CODEX_BOX in opened.words, "the agent waits for a prompt")
         yield opened

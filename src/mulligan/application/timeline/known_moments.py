@@ -15,6 +15,7 @@ from msgspec import Struct
 from mulligan.domain.agents.agent_event import EventKind
 from mulligan.domain.agents.agent_session import OWN_GROUP, KnownMoment
 from mulligan.domain.checkpoints.snapshot import Snapshot
+from mulligan.domain.history.timeline_entry import DeedKind
 from mulligan.domain.plans.plan import State
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import Sandbox, Strategy
@@ -66,7 +67,12 @@ def own_acts(moments: Sequence[KnownMoment]) -> Mapping[int, int]:
 
 
 def acts_apart(db: Transaction, entry: TimelineEntry) -> Mapping[str, Sequence[Change]]:
-    """Return what mulligan did in each resource while calls of a prompt were open, the newest first."""
+    """Return what mulligan did in each resource while calls of a prompt were open, the newest first.
+
+    Other entries have no such calls.
+    """
+    if entry.kind is not DeedKind.PROMPT:
+        return {}
     own = {
         call.call_id for call in db.tool_calls.list(entry.plan_id) if call.detail.get("entry") == entry.number
     }

@@ -317,7 +317,7 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
                 raise _not_held(db, entry, plan, "before" if before is None else "after")
             # A plan of an agent goes on, whatever is undone of it.
             alone = plan.state is State.CANCELLED or not newest or bool(plan.definition.agent)
-            apart = acts_apart(db, entry) if entry.kind is DeedKind.PROMPT else {}
+            apart = acts_apart(db, entry)
         return Turnaround(
             entry=entry,
             forward=False,
