@@ -215,7 +215,7 @@ def test_what_the_user_does_after_a_cut_off_command_is_not_its_work(plain: Path)
     assert entries(plain)[0]["status"] == "running"
     wait_until(lambda: follows(server), "the server follows it")
     command.communicate(b"\n")  # it ends, and no hook says so
-    wait_until(lambda: entries(plain)[0]["status"] == "interrupted", "the server noticed")
+    wait_until(lambda: entries(plain)[0]["after"] is not None, "the server noticed")
     (plain / "mine").write_text("the user's\n")
     agent.prompt("second")
     (call,) = data_of(plain, "log", "1")["calls"]
@@ -246,7 +246,7 @@ def test_a_command_that_goes_on_after_a_look_keeps_its_work(plain: Path) -> None
     wait_until((plain / "one").exists, "the command works")
     wait_until(lambda: follows(server), "the server follows it")
     command.communicate(b"\n")
-    wait_until(lambda: entries(plain)[0]["status"] == "interrupted", "the server noticed")
+    wait_until(lambda: entries(plain)[0]["after"] is not None, "the server noticed")
     (plain / "two").write_text("by another program of the call\n")
     agent.after(call, "make")  # late
     agent.stop()

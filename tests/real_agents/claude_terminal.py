@@ -10,7 +10,8 @@ from tests.real_agents.model_protocols import Call, Turn
 from tests.real_agents.workplace import PATIENCE, Workplace, until
 from tests.support.tmux import Pane
 
-_BOX = "bypass permissions on"  # below the box for prompts
+# Below the box for prompts. It may ask which mode is wanted at any moment, and take the next key for the answer.
+_BOX = re.compile(r"(?:bypass permissions|auto mode) on \(shift")
 _ASKS = "No, keep bypass permissions"
 _WORKS = re.compile(r"esc to interrupt|running \w+ hook")
 _CHOICE = re.compile(r"❯ \d\. (.*)")
@@ -40,7 +41,7 @@ class ClaudeTerminal:
     def start(self, *options: str) -> None:
         """Start the agent."""
         self._pane.enter(" ".join(self._place.command(*options)))
-        self.until(lambda: _BOX in self.screen or _ASKS in self.screen, "the agent has started")
+        self.until(lambda: _BOX.search(self.screen) or _ASKS in self.screen, "the agent has started")
 
     def type(self, prompt: str, *turns: Turn | Call) -> None:
         """Type a prompt that is answered by these turns; each ends with the words that it is done."""
@@ -55,7 +56,9 @@ class ClaudeTerminal:
 
     def rest(self) -> None:
         """Wait until the agent waits for a prompt."""
-        self.until(lambda: _BOX in self.screen and not _WORKS.search(self.screen), "the agent is at rest")
+        self.until(
+            lambda: _BOX.search(self.screen) and not _WORKS.search(self.screen), "the agent is at rest"
+        )
 
     def press(self, *keys: str) -> None:
         """Press keys by their names."""
@@ -73,7 +76,7 @@ class ClaudeTerminal:
         else:  # it has no code to restore
             self._choose("Restore conversation")
         self.until(
-            lambda: "Confirm you want" not in self.screen and _BOX in self.screen, "the agent went back"
+            lambda: "Confirm you want" not in self.screen and _BOX.search(self.screen), "the agent went back"
         )
         self._pane.press("C-u")  # it offers the prompt again
         return offered
