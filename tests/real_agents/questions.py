@@ -6,6 +6,7 @@ import pytest
 
 from tests.real_agents.claude_terminal import claude
 from tests.real_agents.conftest import Opened
+from tests.real_agents.measured import Measured
 from tests.real_agents.model_protocols import SEARCH, Call
 from tests.real_agents.terminals import codex
 from tests.real_agents.workplace import Workplace
@@ -15,7 +16,7 @@ ATTEMPTS = 5
 QUESTION = "Undo 1, break it? It changes real files:"
 
 
-def check(place: Workplace, before: object, broken: object, *, agreed: bool) -> None:
+def check(place: Workplace, before: object, broken: object, measured: Measured, *, agreed: bool) -> None:
     """Check what the answer of the user led to."""
     assert place.seen() == (before if agreed else broken)
     heard = "".join(place.model.requests)
@@ -24,10 +25,11 @@ def check(place: Workplace, before: object, broken: object, *, agreed: bool) -> 
     if agreed:
         place.mulligan("redo", "--yes")
         assert place.seen() == broken
+        measured.keep(f"{place.agent.name} asks", True)
 
 
 @pytest.mark.parametrize("agreed", [True, False], ids=["accepted", "declined"])
-def test_claude_code_asks_its_user(agreed: bool, at_work: Opened) -> None:
+def test_claude_code_asks_its_user(agreed: bool, at_work: Opened, measured: Measured) -> None:
     with at_work("claude-code") as place, claude(place) as agent:
         before = place.seen()
         agent.say("break it", place.agent.shell(BREAKS))
@@ -46,11 +48,11 @@ def test_claude_code_asks_its_user(agreed: bool, at_work: Opened) -> None:
                 break
         agent.until(lambda: "That was: take it back." in agent.screen, "the answer reached the agent")
         agent.rest()
-        check(place, before, broken, agreed=agreed)
+        check(place, before, broken, measured, agreed=agreed)
 
 
 @pytest.mark.parametrize("agreed", [True, False], ids=["accepted", "declined"])
-def test_codex_asks_its_user(agreed: bool, at_work: Opened) -> None:
+def test_codex_asks_its_user(agreed: bool, at_work: Opened, measured: Measured) -> None:
     with at_work("codex") as place:
         before = place.seen()
         place.prompt("break it", place.agent.shell(BREAKS))
@@ -70,4 +72,4 @@ def test_codex_asks_its_user(agreed: bool, at_work: Opened) -> None:
                 agent.until(lambda: "› 2. Deny" in agent.words, "the other answer")
             agent.press("Enter")
             agent.until(lambda: "That was it." in agent.words, "the answer reached the agent")
-            check(place, before, broken, agreed=agreed)
+            check(place, before, broken, measured, agreed=agreed)

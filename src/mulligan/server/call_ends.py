@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _FIRST, _LONGEST = 0.5, 5.0  # seconds between two looks for processes that have not started yet
 _LOOKS = 200  # without any process: then the agent is one that hands no id to them
-_GRACE = 1.0  # seconds for the hook after the call, which comes when a command ends by itself
+_GRACE = 1.0  # seconds for the hook after the call, which comes unless the command was cut off
 _TURN = 1.0  # seconds after which a server that ends is noticed
 
 

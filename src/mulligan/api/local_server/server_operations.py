@@ -73,7 +73,7 @@ class ServerWork:
         self._stopping = True
 
     def at_end(self, ending: Callable[[], object]) -> None:
-        """Have this called before the server gives everything back."""
+        """Have this called before the server ends."""
         self._endings.append(ending)
 
     def is_over(self) -> bool:

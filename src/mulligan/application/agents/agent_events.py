@@ -407,7 +407,7 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
         self._reach(commit, entry.number, end, last)
 
     def _reach(self, commit: Commit, number: int, status: DeedStatus, group_id: GroupId) -> None:
-        """Record how far the answer to a prompt got; what mulligan itself did meanwhile is no change of the prompt."""
+        """Record how far the answer to a prompt got; what mulligan itself did meanwhile is not part of it."""
         db = commit.db
         db.entries.reach(number, status, group_id)
         entry = db.entries.get(number)
