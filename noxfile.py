@@ -21,16 +21,7 @@ import nox
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "none"
 nox.options.error_on_missing_interpreters = True
-nox.options.sessions = [
-    "lint",
-    "typecheck",
-    "imports",
-    "docs",
-    "unit_tests",
-    "integration_tests",
-    "coverage_report",
-    "benchmark",
-]
+nox.options.sessions = ["checks", "unit_tests", "integration_tests", "coverage_report"]
 
 ROOT = Path(__file__).parent
 BUILD = ROOT / "build"
@@ -40,6 +31,8 @@ PROCESSES = "2"
 WORKERS = "6"  # of pytest: tests wait for processes and disks a third of their time
 OUTSIDE = "3"  # processes of Behave, and as many of Robot
 ROOM_FOR_TESTS = 4 << 30
+SHARED_TESTS = ("tests/shared", "tests/contracts/database", "tests/contracts/locks")
+ROWS_TESTS = ("tests/subplans", "tests/sessions", "tests/sweeps", "tests/unit/application")
 LONG_TESTS = ("--timeout=7200", "--override-ini=faulthandler_timeout=7300")  # seconds
 
 # A shell without a terminal starts background jobs (`scripts/test &`) with SIGINT ignored, and so would every
@@ -52,6 +45,14 @@ ENVIRONMENT = {
     "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
     "PYTHONDONTWRITEBYTECODE": None,  # the bytecode cache makes hundreds of processes start faster
 }
+
+
+@nox.session
+def checks(session: nox.Session) -> None:
+    """Lint, imports, docs and benchmark, and beside them, because it takes as long as they do, typecheck."""
+    with beside(session, "basedpyright"):
+        for each in (lint, imports, docs, benchmark):
+            each(session)
 
 
 @nox.session
@@ -110,6 +111,12 @@ def sweeps(session: nox.Session) -> None:
 def faults(session: nox.Session) -> None:
     """Every fault at every passing of every durability boundary. Takes hours; `-- --shard 1/8`, `--minutes 20`."""
     python(session, "tests.faults.every_passing", "--processes", PROCESSES, *session.posargs)
+
+
+@nox.session
+def served(session: nox.Session) -> None:
+    """A local server is killed at every boundary that it passes for an agent: half an hour; `-- --part 1/4`."""
+    python(session, "tests.faults.served", *session.posargs)
 
 
 @nox.session
@@ -197,6 +204,17 @@ def filesystems(session: nox.Session) -> None:
     if missing:
         session.run("apt-get", "install", "-y", "--no-install-recommends", *missing, external=True)
     python(session, "tests.filesystems.mounts", *session.posargs)
+
+
+@nox.session
+def shared(session: nox.Session) -> None:
+    """Projects in PostgreSQL: their own tests, and those of plans, children and sessions with all rows there."""
+    session.run("scripts/postgresql", external=True)
+    own = {"MULLIGAN_SHARED": "all"}
+    python(session, "pytest", "-n", PROCESSES, *SHARED_TESTS, *session.posargs, env=own)
+    python(
+        session, "pytest", "-n", PROCESSES, *ROWS_TESTS, *session.posargs, env={"MULLIGAN_SHARED_ROWS": "1"}
+    )
 
 
 @nox.session

@@ -21,6 +21,9 @@ from xdist.scheduler import LoadFileScheduling
 import mulligan
 from tests.support.long_run import LONGER
 from tests.support.page_examples import ExampleProject
+from tests.support.shared_database import place_of_run, use_shared_rows
+
+gc.disable()  # until all is imported and collected, all of which stays
 
 # The same examples in every run: a failure is about the change at hand, not about luck. No deadline: two
 # cores shared with other tests say nothing about speed. A long run looks further, at others each time.
@@ -43,13 +46,15 @@ os.environ["MULLIGAN_HOME"] = _HOMES
 _SETTINGS = tempfile.mkdtemp(prefix="mulligan-settings-")
 Path(_SETTINGS).chmod(0o755)  # some tests become another user
 os.environ["XDG_CONFIG_HOME"] = _SETTINGS
+_SERVER = place_of_run()
+use_shared_rows()  # where the run asks for it
 
 
 def pytest_unconfigure() -> None:
     """Remove the homes of all projects that tests made."""
     for folder, _, _ in os.walk(_HOMES):
         Path(folder).chmod(0o700)  # plans make folders that not even their owner may change
-    for made in (_HOMES, _SETTINGS):
+    for made in filter(None, (_HOMES, _SETTINGS, _SERVER)):
         shutil.rmtree(made, ignore_errors=True)
 
 
@@ -143,17 +148,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
 
 
-def pytest_collection_finish() -> None:
+_MEASUREMENT = Coverage.current()  # none while it is stopped, so it is looked for here
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure all modules as they are imported, and then nothing until the tests run: to collect them takes longest.
+
+    Some modules are imported when they are first used, which may be in tests that are not measured. The process that
+    only hands out tests to others runs none.
+    """
+    if _MEASUREMENT is not None:
+        if not config.getoption("numprocesses", default=None) or "PYTEST_XDIST_WORKER" in os.environ:
+            for module in pkgutil.walk_packages(mulligan.__path__, "mulligan."):
+                importlib.import_module(module.name)
+        _MEASUREMENT.stop()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Keep the garbage collector from walking all that was imported and collected again and again."""
     gc.collect()
     gc.freeze()
-
-
-_MEASUREMENT = Coverage.current()  # none while it is stopped, so it is looked for here
-if _MEASUREMENT is not None:
-    # Some modules are imported when they are first used, which may be in tests that are not measured.
-    for _module in pkgutil.walk_packages(mulligan.__path__, "mulligan."):
-        importlib.import_module(_module.name)
+    gc.enable()
+    if _MEASUREMENT is not None and session.items:
+        _MEASUREMENT.start()
 
 
 def _leave_unmeasured() -> None:

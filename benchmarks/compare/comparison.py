@@ -15,6 +15,7 @@ from benchmarks.compare.contestants import contestants
 from benchmarks.compare.fidelity import lost_by
 from benchmarks.compare.processes import Budget, CommandFailed
 from benchmarks.compare.results import Failure, Findings, OnTree, Row, Work
+from benchmarks.compare.targets import TARGETS
 from benchmarks.compare.works import WORKS, WORKS_ON_TREES
 from benchmarks.compare.works.bench import Bench
 from benchmarks.trees import Repository, make_repository
@@ -32,6 +33,7 @@ _WORK_FILES = {
     "real-path": 0,
 }
 _ALWAYS = "git"  # the measure of all others
+_CHECKOUT = "checkout"  # the tree of a size, committed: made by the first piece of work that asks for it
 _FIRST_RUNS = 3
 _LARGE = 20_000  # files: from here on a first snapshot is taken once
 
@@ -66,7 +68,8 @@ class Comparison:
                 found = compete(contestant, repository, self._folder / "place", self._effort(files))
                 self._trees[contestant.key].append(found)
             self._work(WORKS_ON_TREES, lambda _, files=files: files, repository)
-            shutil.rmtree(original)
+            for tree in (original, self._folder / _CHECKOUT):
+                shutil.rmtree(tree, ignore_errors=tree is not original)
 
     def _needs_trees(self) -> bool:
         return not self._options.works or bool(WORKS_ON_TREES.keys() & self._options.works)
@@ -75,9 +78,11 @@ class Comparison:
         return group == _ALWAYS or not self._options.only or group in self._options.only
 
     def _takes_part(self, group: str) -> bool:
-        """Return whether a contestant is measured; of single pieces of work only those on its trees need git."""
+        """Return whether a contestant is measured; of single pieces of work only some are held against git's rows."""
         if self._options.works and group not in self._options.only:
-            return group == _ALWAYS and self._needs_trees()
+            rows = f"{_ALWAYS}."
+            needing = {t.ours.partition(".")[0] for t in TARGETS if t.theirs.startswith(rows)}
+            return group == _ALWAYS and not needing.isdisjoint(self._options.works)
         return self._wanted(group)
 
     def _prepare(self, contestant: Contestant) -> bool:
@@ -131,6 +136,7 @@ class Comparison:
                 disk=self._disk(),
                 files=files_of(name),
                 repository=repository,
+                committed=self._folder / _CHECKOUT,
                 group_wanted=self._wanted,
             )
             self._works.append(measure(bench))

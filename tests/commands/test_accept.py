@@ -202,6 +202,7 @@ def test_an_interrupted_command_is_kept(folder: Path) -> None:
 
 
 def test_a_command_that_does_not_start_keeps_nothing(folder: Path) -> None:
+    data_of(folder, "init")
     answer = ask(folder, "run", "--keep", "--name", "fix", "--", "no-such-program")
     assert answer["error"]["kind"] == "step_failed"
     assert answer["data"]["state"] == "errored"

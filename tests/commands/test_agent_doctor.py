@@ -160,3 +160,19 @@ def test_a_command_that_came_with_a_repository_is_not_run(user):
     data_of(user / "work", "agent", "install", "claude-code", "--scope", "project", "--yes")
     (test,) = data_of(user / "work", "agent", "doctor", "claude-code")["tests"]
     assert test["works"]
+
+
+def test_configurations_of_another_shape_are_no_reason_to_fail(user):
+    data_of(user / "work", "agent", "install", "codex", "copilot-cli", "--yes")
+    hooks = user / FILES["copilot-cli"]
+    kept = json.loads(hooks.read_text())
+    del kept["hooks"]["sessionStart"]  # with which it is tested
+    hooks.write_text(json.dumps(kept))
+    for text in ("hooks = 1", "hooks = []", "[hooks]\nstate = 1", "[" * 5000):
+        (user / ".codex" / "config.toml").write_text(text)
+        (codex,) = [
+            each for each in data_of(user / "work", "agent", "list")["agents"] if each["agent"] == "codex"
+        ]
+        assert [each["trusted"] for each in codex["installed"]] == [False], text
+    (tested,) = ask(user / "work", "agent", "doctor", "copilot-cli")["data"]["tests"]
+    assert not tested["works"] or tested["said"] == ""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,9 @@ class TestInTheMiddleOfAStep:
     def test_a_quiet_moment_is_kept_with_the_plan_as_the_step_found_it(self, folder: Path) -> None:
         work = shell("echo half > a", until(folder, 1), "echo done > a")
         data = data_of(folder, "plan", "execute", plan(folder, QUIET, work))
-        (group,) = groups(folder)
+        group = groups(folder)[
+            0
+        ]  # a machine that is busy may need long enough to end the step for another one
         assert data["state"] == "complete"
         assert held(folder, group["number"], "a") == "half\n"
         assert (group["checkpoint_type"], group["step_index"], group["modified"]) == ("on_quiet", 0, True)
@@ -108,13 +111,23 @@ class TestInTheMiddleOfAStep:
         assert numbers == sorted(numbers)
 
     def test_what_is_written_in_a_new_folder_is_noticed(self, folder: Path) -> None:
-        """It is watched at once: no quiet moment is seen while a program writes there."""
-        busy = "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $n >> new/deep/log; sleep 0.1; done"
-        work = shell("mkdir -p new/deep", busy, until(folder, 1))
+        """It is watched at once: no quiet moment is seen while a program writes there.
+
+        Unless the machine is so busy that the program itself pauses for as long: then it is tried again.
+        """
+        busy = "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do date +%s.%N >> new/deep/log; sleep 0.1; done"
         slow = QUIET | {"sandbox.checkpoint.quiet-seconds": "1s"}
-        data_of(folder, "plan", "execute", plan(folder, slow, work))
-        (group,) = groups(folder)
-        assert held(folder, group["number"], "new/deep/log").endswith("\n12\n")
+        taken = 0
+        for name in ("one", "two", "three", "four", "five"):
+            work = shell("mkdir -p new/deep", busy, until(folder, taken + 1))
+            data_of(folder, "plan", "execute", plan(folder, slow, work, name=name))
+            first, *others = groups(folder, name=name)
+            log = Path(data_of(folder, "status", name)["sandboxes"][0]["path"], "new", "deep", "log")
+            times = [float(line) for line in log.read_text().splitlines()]
+            if max(later - earlier for earlier, later in pairwise(times)) < 0.9:
+                break
+            taken += 1 + len(others)
+        assert held(folder, first["number"], "new/deep/log", name=name) == log.read_text()
 
     def test_excluded_files_are_not_waited_for(self, folder: Path) -> None:
         config = QUIET | {"sandbox.exclude": ["*.log"]}
@@ -211,7 +224,7 @@ class TestEveryTool:
         config = QUIET | {"sandbox.strategy": "in_place"}
         file = plan(folder, config, shell("echo half > a", until(folder, 1), "echo done > a"))
         data_of(folder, "plan", "execute", file)
-        (group,) = groups(folder)
+        group = groups(folder)[0]
         assert held(folder, group["number"], "a") == "half\n"
         data_of(folder, "undo", "--yes")
         assert (folder / "a").read_text() == "old\n", "an undo takes back the whole step"
@@ -228,8 +241,9 @@ class TestGitCheckouts:
         work = shell(
             "echo half > a", "git commit -q -am half", until(folder, 1), "git commit -q --amend -m done"
         )
-        data_of(folder, "plan", "execute", plan(folder, QUIET, work))
-        (group,) = groups(folder)
+        slow = QUIET | {"sandbox.checkpoint.quiet-seconds": "2s"}  # git may pause between two writes
+        data_of(folder, "plan", "execute", plan(folder, slow, work))
+        group = groups(folder)[0]
         assert data_of(folder, "checkpoint", "verify", f"long@{group['number']}")["damaged"] == []
         data_of(folder, "plan", "rollback", "--yes", "long", f"@{group['number']}")
         path = data_of(folder, "status", "long")["sandboxes"][0]["path"]
@@ -309,7 +323,7 @@ class TestWhatItIsGoodFor:
         work = shell(*(line.replace("WAIT", until(folder, 1)) for line in lines))
         file = plan(folder, QUIET, shell("echo first > first", name="begin"), work)
         assert ask(folder, "plan", "execute", file)["exit_code"] == 1
-        (group,) = groups(folder)
+        group = groups(folder)[0]
         assert group["superseded"], "the step was taken back"
         return folder, f"@{group['number']}"
 
@@ -332,7 +346,6 @@ class TestWhatItIsGoodFor:
         assert any("was at work" in text for text in answer["messages"])
         path = Path(data_of(folder, "status", "long")["sandboxes"][0]["path"])
         assert (path / "half").read_text() == "half\n"
-        assert len(groups(folder)) == 1, "nothing was written for long enough in the second run"
 
     def test_a_resume_without_it_starts_before_the_step(self, failed: tuple[Path, str]) -> None:
         folder, _ = failed
@@ -397,6 +410,16 @@ def test_people_see_them_only_if_they_ask(
     assert "in a quiet moment of step 1" in capfd.readouterr().out
 
 
+def till(sign: Path) -> str:
+    """The words of a shell that wait for a file."""
+    return f"until [ -e {sign} ]; do sleep 0.02; done"
+
+
+def till_in_python(sign: Path) -> str:
+    """The same, in the body of a function."""
+    return f"    while not os.path.exists({str(sign)!r}):\n        time.sleep(0.02)\n"
+
+
 class Late:
     """Work that is under way until its caller waits for it."""
 
@@ -410,12 +433,20 @@ class TestTheEndOfTheStep:
     """A group that is being taken when the step ends is complete before the end is recorded."""
 
     @pytest.fixture(autouse=True)
-    def late(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(SideThreads, "begin", lambda _self, work: Late(work))
+    def begun(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """The file that appears when a group is begun, and will be taken when the step ends."""
+        sign = Path(f"{folder}.begun")
+
+        def begin(_self: SideThreads, work: Callable[[], object]) -> Late:
+            sign.touch()
+            return Late(work)
+
+        monkeypatch.setattr(SideThreads, "begin", begin)
+        return sign
 
     @pytest.mark.parametrize(("end", "after"), [("true", "step_done"), ("false", "step_failed")])
-    def test_it_comes_before_the_end(self, folder: Path, end: str, after: str) -> None:
-        ask(folder, "plan", "execute", plan(folder, OFTEN, shell("echo half > a", "sleep 0.6", end)))
+    def test_it_comes_before_the_end(self, folder: Path, begun: Path, end: str, after: str) -> None:
+        ask(folder, "plan", "execute", plan(folder, OFTEN, shell("echo half > a", till(begun), end)))
         events = data_of(folder, "log", "long")["events"]
         words = [event["data"].get("checkpoint_type", event["type"]) for event in events]
         assert words.index("step_started") < words.index("on_interval") < words.index(after)
@@ -424,9 +455,9 @@ class TestTheEndOfTheStep:
         ]
         assert numbers == sorted(numbers)
 
-    def test_a_request_of_the_tool_waits_for_it(self, folder: Path) -> None:
+    def test_a_request_of_the_tool_waits_for_it(self, folder: Path, begun: Path) -> None:
         code = (
-            "import time\ndef main(context):\n    open('a', 'w').write('half')\n    time.sleep(0.6)\n"
+            f"import os, time\ndef main(context):\n    open('a', 'w').write('half')\n{till_in_python(begun)}"
             "    context.checkpoint('mine')\n    context.log('on')\n"
         )
         (folder / "tool.py").write_text(code)
@@ -436,10 +467,12 @@ class TestTheEndOfTheStep:
         assert [each["checkpoint_type"] for each in found][:2] == ["on_interval", "manual"]
         assert found[1]["modified"] is False
 
-    def test_the_look_at_what_a_tool_should_not_have_changed_waits_for_it(self, folder: Path) -> None:
+    def test_the_look_at_what_a_tool_should_not_have_changed_waits_for_it(
+        self, folder: Path, begun: Path
+    ) -> None:
         data_of(folder, "init")
-        body = "    open('a', 'w').write('half')\n    time.sleep(0.6)\n"
-        tools = f"import time\nimport mulligan\n\n@mulligan.tool(writes=False)\ndef look(context):\n{body}"
+        body = f"    open('a', 'w').write('half')\n{till_in_python(begun)}"
+        tools = f"import os\nimport time\nimport mulligan\n\n@mulligan.tool(writes=False)\ndef look(context):\n{body}"
         (home_of(folder) / "tools.py").write_text(tools)
         data_of(folder, "tool", "trust", "--yes")
         answer = ask(folder, "plan", "execute", plan(folder, OFTEN, {"name": "work", "tool": "look"}))
@@ -447,13 +480,14 @@ class TestTheEndOfTheStep:
         assert [each["metadata"]["tool"] for each in groups(folder)] == ["look"]
 
     def test_a_plan_that_was_taken_over_ends_there(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+        self, folder: Path, begun: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def taken() -> None:
             raise PlanTakenOver(plan_id="p")
 
-        monkeypatch.setattr(SideThreads, "begin", lambda _self, _work: Late(taken))
-        answer = ask(folder, "plan", "execute", plan(folder, OFTEN, shell("echo half > a", "sleep 0.6")))
+        begin = SideThreads.begin
+        monkeypatch.setattr(SideThreads, "begin", lambda self, _work: begin(self, taken))
+        answer = ask(folder, "plan", "execute", plan(folder, OFTEN, shell("echo half > a", till(begun))))
         assert answer["error"]["kind"] == "plan_taken_over"
 
 

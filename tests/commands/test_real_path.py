@@ -303,6 +303,21 @@ class TestMulliganInAStep:
         shutil.rmtree(folder / ".mulligan")
         assert [p["name"] for p in data_of(folder, "plan", "list")["plans"]] == ["plan"]
 
+    def test_makes_no_project_elsewhere_and_says_that_a_step_asks(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("MULLIGAN_HOME", str(tmp_path / "homes"))
+        for name in ("project", "other"):
+            (tmp_path / name).mkdir()
+        command = f"cd {tmp_path}/other && {sys.executable} -m mulligan --format json run -- true; true"
+        data = data_of(tmp_path / "project", "run", "--", "sh", "-c", command)
+        error = json.loads(data["stdout"])["error"]
+        assert (error["kind"], error["hint"]) == (
+            "project_unusable",
+            "run mulligan outside of the plan's steps",
+        )
+        assert not list((tmp_path / "other").iterdir())
+
 
 class TestResources:
     @pytest.mark.processes_measured

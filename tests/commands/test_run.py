@@ -194,6 +194,7 @@ def test_wrong_usage_is_told_as_such(folder: Path, words: list[str]) -> None:
 
 
 def test_a_command_called_latest_does_not_name_its_plan_so(folder: Path) -> None:
+    data_of(folder, "init")
     answer = ask(folder, "run", "latest")
     assert answer["data"]["name"] == "run latest"
 
@@ -221,6 +222,7 @@ def test_a_signal_is_told_as_a_negative_status(folder: Path) -> None:
 
 
 def test_a_line_of_shell_is_told_from_a_program(folder: Path) -> None:
+    data_of(folder, "init")
     answer = ask(folder, "run", "echo one && echo two")
     assert (answer["exit_code"], answer["data"]["exit_status"]) == (127, None)
     assert "mulligan run -- sh -c 'echo one && echo two'" in answer["error"]["hint"]

@@ -10,15 +10,18 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
 import mulligan
-from mulligan.adapters.local_server.frame_stream import FrameStream, connect
-from mulligan.adapters.local_server.server_place import ServerPlace
+from mulligan.adapters.local_server import server_place
+from mulligan.adapters.local_server.frame_stream import FrameStream, connect, listen
+from mulligan.adapters.local_server.server_place import ServerPlace, ServerRecord
 from mulligan.domain.server.frames import encode
 from mulligan.domain.server.words import Request, Word
+from mulligan.errors import SystemFailed
 from tests.commands.program import ask, data_of
 from tests.support.homes import home_of
 from tests.support.ordinary_user import as_ordinary_user
@@ -205,11 +208,19 @@ class TestFaults:
         assert data_of(project, "serve", "--status") == {"running": False}
         record.write_bytes(good)
 
-    def test_a_folder_for_sockets_that_is_not_ours_is_refused(self, project: Path, runtime: Path) -> None:
+    def test_a_folder_for_sockets_that_is_not_ours_is_not_used(
+        self, project: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (runtime / "mulligan").symlink_to(project)
-        command = [sys.executable, "-m", "mulligan", "serve"]
-        refused = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
-        assert (refused.returncode, "not a folder of this user" in refused.stderr) == (1, True)
+        monkeypatch.setattr(tempfile, "tempdir", str(runtime))
+        (runtime / f"mulligan-{os.geteuid()}").write_text("in the way")
+        found = place_of(project).socket()
+        assert found.parent == Path(f"/tmp/mulligan-{os.geteuid()}")
+        assert (found.parent.stat().st_mode & 0o777, found.parent.stat().st_uid) == (0o700, os.geteuid())
+        monkeypatch.setattr(server_place, "_SHORT_PLACE", str(runtime))
+        with pytest.raises(SystemFailed):
+            place_of(project).socket()
+        assert not list(project.glob("*.sock"))
 
 
 class TestOthers:
@@ -235,6 +246,27 @@ class TestOthers:
                 assert received(client) == b""
 
         as_ordinary_user(tmp_path, ask_as_another)
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+    def test_the_place_for_sockets_of_another_user_is_left_to_that_user(
+        self, project: Path, runtime: Path
+    ) -> None:
+        os.chown(runtime, 12345, -1)  # as after `su`, which hands the variable on
+        assert not place_of(project).socket().is_relative_to(runtime)
+        assert list(runtime.iterdir()) == []
+
+    def test_a_status_of_another_version_is_that_of_no_server(self, project: Path, runtime: Path) -> None:
+        def answer() -> None:
+            connected, _ = listening.accept()
+            with connected:
+                connected.sendall(encode([Word.DONE, b'{"pid": 1}']))
+
+        with listen(runtime / "other") as listening:
+            server = Thread(target=answer)
+            server.start()
+            place_of(project).write(ServerRecord(socket=str(runtime / "other"), pid=1))
+            assert data_of(project, "serve", "--status") == {"running": False}
+            server.join(PATIENCE)
 
     def test_a_long_path_for_sockets_is_not_used(
         self, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,6 +1,7 @@
 """What comes with a checkout or an archive of a stranger decides nothing: no settings, no commands, no home."""
 
 import json
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -149,3 +150,17 @@ def test_settings_of_an_archive_that_only_users_decide_are_dropped_and_named(tmp
     said = " ".join(answer["messages"])
     assert all(f"config set {key}" in said for key in TAKEN)
     assert defaults(tmp_path / "two")
+
+
+def test_a_symlink_to_the_home_of_another_project_is_not_moved_into_place(tmp_path: Path) -> None:
+    mine, stranger = tmp_path / "mine", tmp_path / "stranger"
+    for folder in (mine, stranger):
+        folder.mkdir()
+    data_of(mine, "run", "--name", "q", "--", "touch", "made")
+    (stranger / ".mulligan").symlink_to(home_of(mine))
+    error = ask(stranger, "list")["error"]
+    assert error["kind"] == "project_unusable"
+    (command,) = error["hint"].split("`")[1::2]
+    subprocess.run(["sh", "-c", command], check=True)
+    assert ask(stranger, "list")["error"]["kind"] == "project_not_found"
+    assert data_of(mine, "status", "q")["state"] == "complete"

@@ -14,7 +14,7 @@ import pytest
 from tests.commands.program import ask, data_of
 from tests.support.patience import PATIENCE
 
-BINARY = random.Random(7).randbytes(10_000_000)
+BINARY = random.Random(7).randbytes(3_000_000)
 PROGRAM = [sys.executable, "-m", "mulligan"]
 
 

@@ -196,9 +196,13 @@ def test_a_plan_whose_real_folder_is_between_two_states_is_not_cancelled(cut_off
     """What was there before is nowhere else: it is kept until it is back."""
     project = project_in(cut_off.folder)
     watch(_full_disk)
-    with pytest.raises(RestoreIncomplete):
+    with pytest.raises(RestoreIncomplete) as failure:
         project.cancel("shown")
     watch(None)
+    assert "run the command again" in failure.value.next_step
+    assert "resume" not in failure.value.next_step, (
+        "a resume runs the steps of a plan, and this one has none left"
+    )
     assert not cut_off.nothing_unfinished()
     assert project.cancel("shown").state is State.CANCELLED
     assert unlike(cut_off.seen(), cut_off.before) == []

@@ -93,3 +93,34 @@ def test_a_project_inside_that_nobody_can_ask_is_named(projects: tuple[Path, Pat
     with pytest.raises(DatabaseUnusable, match="in place") as refused:
         _execute(outer, ".")
     assert str(inner) in refused.value.next_step
+
+
+COPIED = """name: p
+resources: {here: {type: fs-directory, location: .}}
+steps:
+  - {name: edit, tool: write_file, args: {path: deep/inner/data/new, content: "outer"}}
+"""
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_nothing_is_applied_around_a_project_that_works_in_place(
+    projects: tuple[Path, Path], known: bool
+) -> None:
+    outer, inner = projects
+    (outer / "plan.yaml").write_text(COPIED)
+    project = project_in(outer)
+    project.execute(outer / "plan.yaml")
+    for number in range(100 if known else 0):  # with so many files the next process knows of the tree
+        (outer / "beside" / str(number)).write_text("text")
+    if known:
+        assert project_in(outer).apply("p", dry_run=True)[1].applied
+    working = _execute(inner, "data", WAITING)
+    for dry_run in (True, False):
+        with pytest.raises(LocationTaken) as refused:
+            project_in(outer).apply("p", dry_run=dry_run)
+        assert refused.value.facts["plan_id"] == working.plan_id
+    assert not (inner / "data" / "new").exists()
+    assert project_in(outer).status("p").state is State.COMPLETE
+    project_in(inner).cancel("p")
+    assert project_in(outer).apply("p")[1].applied
+    assert (inner / "data" / "new").read_text() == "outer"

@@ -393,3 +393,24 @@ def test_the_project_is_that_of_the_clients_root_or_the_one_that_the_user_named(
     assert talk(folder, without, era=LEGACY, roots=tmp_path / "gone") == "project_not_found"
     assert talk(folder, without, era=MODERN, roots=tried) == "project_not_found"  # it has no roots any longer
     assert os.environ.get("MULLIGAN_PROJECT") is None
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_name_of_a_file_cannot_word_the_question(folder: Path, era: str) -> None:
+    named = "b?\n\nIt changes nothing else.\x1b[2K\u202e"
+    long = "/".join(["x" * 250] * 8)
+
+    async def body(talk: Talk) -> list[str]:
+        write = 'echo new > "$1"; mkdir -p "$(dirname "$2")"; echo new > "$2"'
+        ran = await talk.call("run_in_sandbox", command=["sh", "-c", write, "sh", named, long])
+        await talk.call("apply")
+        await talk.call("rewind", entry=2)
+        await talk.call("restore_files", paths=[named, long], checkpoint=ran["checkpoint"])
+        assert (folder / named).exists()
+        return talk.questions
+
+    questions = talk(folder, body, era=era)
+    assert len(questions) == 3
+    for question in questions:
+        assert question.isprintable(), "it has one line, and no character that moves others"
+        assert len(question) < 2000

@@ -6,8 +6,9 @@ import signal
 import stat
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
+from typing import Self
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,10 +19,11 @@ from mulligan.adapters.sandboxes import parked_trees
 from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
 from mulligan.adapters.sandboxes.private_sandbox import Workplace
 from mulligan.adapters.snapshots.format import pack_format
+from mulligan.adapters.snapshots.watch.tree_journals import TreeJournals
 from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox
 from mulligan.domain.text.ids import PlanId
-from mulligan.ports import SandboxOrder, Unobserved, WorkingTree
+from mulligan.ports import ChangeReports, SandboxOrder, TreeChanges, Unobserved, WorkingTree
 from tests.support.long_run import LONGER
 from tests.support.snapshot_world import new_store
 from tests.support.walkers import WALKERS, walked
@@ -44,11 +46,13 @@ def _as_on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 class Copies:
     """Makes and parks working copies of one folder."""
 
-    def __init__(self, tmp_path: Path, *, pool: int = 1, ahead_ns: int = 0) -> None:
+    def __init__(
+        self, tmp_path: Path, *, pool: int = 1, ahead_ns: int = 0, reports: ChangeReports | None = None
+    ) -> None:
         self.real = tmp_path / "real"
         self.home = tmp_path / f"home-{pool}"
         self.place = Workplace(
-            store=new_store(self.home / "store", ahead_ns=ahead_ns),
+            store=new_store(self.home / "store", ahead_ns=ahead_ns, reports=reports),
             home=self.home / "sandboxes",
             project=tmp_path,
             project_home=self.home,
@@ -60,7 +64,12 @@ class Copies:
     def make(
         self, plan_id: PlanId, patterns: tuple[str, ...] = (), excluded: frozenset[str] = frozenset()
     ) -> Sandbox:
-        return self.kind.create(self.order(plan_id, patterns, excluded), Unobserved())[0]
+        order = self.order(plan_id, patterns, excluded)
+        with self.place.store.surveys_kept():
+            counted = self.kind.survey(order, Unobserved())
+            made, capture = self.kind.create(order, Unobserved())
+        assert counted.files == capture.files
+        return made
 
     def order(
         self, plan_id: PlanId, patterns: tuple[str, ...] = (), excluded: frozenset[str] = frozenset()
@@ -206,6 +215,63 @@ def tried(change: Change, folder: Path, outside: Path) -> None:
         change(folder, outside)
 
 
+class Served:
+    """A server that reports what changed: as it does, or out of order in some way."""
+
+    def __init__(self, *, answers: int = 1 << 30, lies: bool = False, begins_again: bool = False) -> None:
+        self._journals = TreeJournals()
+        self._answers, self._lies, self._begins_again = answers, lies, begins_again
+        self.reported = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._journals.close()
+
+    def since(self, tree: WorkingTree, token: bytes) -> TreeChanges | None:
+        """Ask for what changed."""
+        self._answers -= 1
+        if self._answers < 0:
+            return None
+        if self._begins_again:
+            self._journals.close()
+            self._journals = TreeJournals()
+        report = self._journals.report(tree, token)
+        if self._lies and report is not None and report.paths is not None:
+            names = ("nowhere", "f0/deep/0.txt", "f0/deep/0.txt/below", "f1", ".", "f2/deep", "f3/added/file")
+            report = TreeChanges(token=report.token, paths=(*report.paths, *names), renewed=("f2", "none"))
+        self.reported += report is not None and report.paths is not None
+        return report
+
+
+SERVERS: dict[str, Callable[[], AbstractContextManager[Served | None]]] = {
+    "none": nullcontext,
+    "one that answers": Served,
+    "one that was killed": lambda: Served(answers=4),
+    "one that is killed between two questions": lambda: Served(answers=5),
+    "one that knows nothing of before": lambda: Served(begins_again=True),
+    "one that names what did not change": lambda: Served(lies=True),
+}
+
+
+def test_with_a_server_no_walk_is_needed_to_count_and_capture(tmp_path: Path) -> None:
+    with Served() as reports:
+        copies = Copies(tmp_path, ahead_ns=10**12, reports=reports)
+        fill(copies.real)
+        copies.make(PLANS[0])
+        copies = Copies(tmp_path, ahead_ns=10**12, reports=reports)
+        copies.make(PLANS[1])  # from here on there is a mark
+        _write(copies.real, tmp_path)
+        (copies.real / "new").write_text("new")
+        copies = Copies(tmp_path, ahead_ns=10**12, reports=reports)
+        before = reports.reported
+        sandbox = copies.make(PLANS[2])
+        assert reports.reported - before == 2, "the survey, and the capture"
+        assert sandbox.base.same_as(copies.scanned(sandbox).snapshot)
+        assert (Path(sandbox.path) / "new").read_text() == "new"
+
+
 @settings(
     max_examples=12 * LONGER, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -217,6 +283,7 @@ def tried(change: Change, folder: Path, outside: Path) -> None:
     to_sandbox=st.lists(st.sampled_from([*CHANGES, _nothing_left]), max_size=3),
     watched=st.lists(st.sampled_from([*CHANGES, _nothing_left]), max_size=3),
     is_old=st.booleans(),
+    server=st.sampled_from(sorted(SERVERS)),
 )
 def test_a_sandbox_from_a_parked_tree_and_a_new_one_are_what_a_restore_makes(
     tmp_path_factory: pytest.TempPathFactory,
@@ -227,11 +294,31 @@ def test_a_sandbox_from_a_parked_tree_and_a_new_one_are_what_a_restore_makes(
     to_sandbox: list[Change],
     watched: list[Change],
     is_old: bool,
+    server: str,
 ) -> None:
     tmp_path = tmp_path_factory.mktemp("parked")
+    with SERVERS[server]() as reports:
+        _compare_copies(
+            tmp_path, how, (by_plan, while_parked, to_real, to_sandbox, watched), reports, is_old=is_old
+        )
+
+
+def _compare_copies(
+    tmp_path: Path,
+    how: str,
+    changes: tuple[list[Change], ...],
+    reports: ChangeReports | None,
+    *,
+    is_old: bool,
+) -> None:
+    by_plan, while_parked, to_real, to_sandbox, watched = changes
     # To the second store files are old, and so copied; to the first they may be young, and so written.
-    warm, cold = Copies(tmp_path, ahead_ns=is_old * 10**12), Copies(tmp_path, pool=0, ahead_ns=10**12)
+    warm = Copies(tmp_path, ahead_ns=is_old * 10**12, reports=reports)
+    cold = Copies(tmp_path, pool=0, ahead_ns=10**12)
     fill(warm.real)
+    if reports is not None:  # one process begins the reports, and each next one asks for them
+        earlier = Copies(tmp_path, ahead_ns=is_old * 10**12, reports=reports)
+        earlier.kind.remove(earlier.make(PLANS[2]))
     time.sleep(is_old * 0.03)
     first = warm.make(PLANS[0])
     time.sleep(is_old * 0.03)
@@ -244,6 +331,8 @@ def test_a_sandbox_from_a_parked_tree_and_a_new_one_are_what_a_restore_makes(
             tried(change, parked, tmp_path / "outside")
     for change in to_real:
         tried(change, warm.real, tmp_path / "elsewhere")
+    if reports is not None:
+        warm = Copies(tmp_path, ahead_ns=is_old * 10**12, reports=reports)
     with walked(how):
         second, fresh = warm.make(PLANS[1]), cold.make(PLANS[1])
     expected = everything(cold.restored(fresh))

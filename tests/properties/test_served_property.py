@@ -12,7 +12,7 @@ from mulligan.adapters.snapshots.watch.tree_journals import TreeJournals
 from mulligan.ports import TreeChanges, WorkingTree
 from tests.properties.test_watch_property import ExcludingTree, WatchedTree
 from tests.support.long_run import LONGER
-from tests.support.snapshot_world import new_store
+from tests.support.snapshot_world import Watcher, new_store
 
 
 class Reports:
@@ -56,6 +56,15 @@ class ServedTree(WatchedTree):
         if again:
             self.work_again_later(watched)
         super().checkpoint()
+
+    @rule(watched=st.booleans())
+    def survey(self, watched: bool = False) -> None:
+        """Count before a checkpoint, as a plan does: it is what a store that knows nothing counts."""
+        self.work_again_later(watched)
+        found = new_store(self.home / "counting").survey(self.tree, Watcher())
+        with self.store.surveys_kept():
+            assert self.store.survey(self.tree, Watcher()) == found
+            super().checkpoint()
 
     def teardown(self) -> None:
         if hasattr(self, "reports"):

@@ -75,7 +75,11 @@ def _configure_claude(scene: Scene) -> None:
     )
     _write_json(
         scene.home / ".claude" / "settings.json",
-        {"skipDangerousModePermissionPrompt": True, "permissions": {"defaultMode": "bypassPermissions"}},
+        {
+            "skipDangerousModePermissionPrompt": True,
+            # It offers another mode at any moment, and takes the next key for the answer.
+            "permissions": {"defaultMode": "bypassPermissions", "disableAutoMode": "disable"},
+        },
     )
 
 

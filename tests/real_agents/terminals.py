@@ -1,14 +1,15 @@
 """Gemini CLI and Codex on a real terminal, and a person in front of it."""
 
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from tests.real_agents.workplace import PATIENCE, Workplace, until
 from tests.support.tmux import Pane
 
 _GEMINI_BOX = "Type your message"
 _CODEX_BOX = "? for shortcuts"
-_CODEX_NEW_MODEL = "Use existing model"
+_NEW_MODEL = "Use existing model"
+_ATTEMPTS = 10
 
 
 class Terminal:
@@ -32,9 +33,22 @@ class Terminal:
 
     def submit(self, line: str) -> None:
         """Type a line, and send it once the agent has taken all of it."""
-        self._pane.type(line)
-        self.until(lambda: line in self.words, f"{line} is in the box")
+        for _ in range(_ATTEMPTS):  # Codex may offer another model at any moment, which takes what is typed
+            if _NEW_MODEL in self.words:
+                self._keep_model()
+            self._pane.type(line)
+            with suppress(AssertionError):
+                self.until(lambda: line in self.words and _NEW_MODEL not in self.words, "it is typed", 10)
+                break
+            self._pane.press("C-u")
+        self.until(lambda: line in self.words, f"{line} is in the box", 1)
         self._pane.press("Enter")
+
+    def _keep_model(self) -> None:
+        self._pane.press("Down")
+        self.until(lambda: f"› 2. {_NEW_MODEL}" in self.words, "the present model is marked")
+        self._pane.press("Enter")
+        self.until(lambda: _NEW_MODEL not in self.words, "it is chosen")
 
 
 @contextmanager
@@ -54,9 +68,7 @@ def codex(place: Workplace) -> Generator[Terminal]:
     with place.terminal() as pane:
         opened = Terminal(pane)
         pane.enter(" ".join(place.command(*asks)))
-        opened.until(lambda: _CODEX_NEW_MODEL in opened.words, "it offers another model first")
-        pane.press("Down")
-        opened.until(lambda: f"› 2. {_CODEX_NEW_MODEL}" in opened.words, "the present one")
-        pane.press("Enter")
-        opened.until(lambda: _CODEX_BOX in opened.words, "the agent waits for a prompt")
+        opened.until(
+            lambda: _NEW_MODEL in opened.words or _CODEX_BOX in opened.words, "the agent has started"
+        )
         yield opened

@@ -1,6 +1,7 @@
 """Running a check as an ordinary user, whoever runs the tests."""
 
 import codecs
+import ctypes
 import os
 import traceback
 from collections.abc import Callable
@@ -20,7 +21,9 @@ def as_ordinary_user(tmp_path: Path, check: Callable[[Path], None]) -> None:
                 above.chmod(
                     above.stat().st_mode | 0o001
                 )  # pytest's folders are closed; passing through is enough
-    codecs.lookup("ascii")  # the child may not be able to read the interpreter's own files
+    for module in (codecs, ctypes):  # the child may not be able to read the interpreter's own files
+        assert module.__file__
+    codecs.lookup("ascii")
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:

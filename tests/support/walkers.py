@@ -11,7 +11,7 @@ from mulligan.adapters.snapshots.scan import c_walk as walking
 
 WALKERS = {"in C": walking.walk, "in Python": None}
 COPIES = {"in C": c_copy.copy, "in Python": None}
-_ROWS = {name: getattr(c_rows, name) for name in ("measure", "has_inode", "with_name")}
+_ROWS = {name: getattr(c_rows, name) for name in ("measure", "has_inode", "with_name", "with_flag", "moved")}
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import tempfile
@@ -14,6 +15,7 @@ import pytest
 from mulligan.adapters.local_server import frame_stream
 from mulligan.adapters.local_server.frame_stream import FrameStream
 from mulligan.adapters.local_server.server_place import HOOK_CLIENT
+from mulligan.domain.server import frames
 from mulligan.domain.server.words import Word
 from tests.support.patience import PATIENCE
 
@@ -174,3 +176,49 @@ def test_a_socket_in_another_folder_is_not_believed(short: Path, open_to: int) -
         listening.setblocking(False)
         with pytest.raises(BlockingIOError):
             listening.accept()
+
+
+def test_an_answer_that_is_cut_off_anywhere_is_none(short: Path) -> None:
+    """The server was killed while it answered; what came of the answer is not printed."""
+    project_at(short / "p", short / "home", short / "mulligan" / "s")
+    answer = frames.encode([Word.DONE, b"0", b"to the agent", b"to the user"])
+    with frame_stream.listen(short / "mulligan" / "s") as listening:
+
+        def serve() -> None:
+            for length in range(len(answer)):
+                connected, _ = listening.accept()
+                with connected:
+                    FrameStream(connected).receive()
+                    connected.sendall(answer[:length])
+
+        thread = Thread(target=serve, daemon=True)
+        thread.start()
+        for length in range(len(answer)):
+            called = call(short / "p", b"input")
+            assert (called.returncode, called.stdout) == (7, b"instead:input"), length
+            assert called.stderr == b"", length
+        thread.join(PATIENCE)
+
+
+def test_a_server_that_was_stopped_is_not_waited_for(short: Path) -> None:
+    """It would answer later, when the command has done what it was asked for."""
+    project_at(short / "p", short / "home", short / "mulligan" / "s")
+    with frame_stream.listen(short / "mulligan" / "s") as listening:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                # Its own socket: the peer of a client is the process that called `listen`.
+                (short / "mulligan" / "s").unlink()
+                own = frame_stream.listen(short / "mulligan" / "s")
+                os.kill(os.getpid(), signal.SIGSTOP)
+                connected, _ = own.accept()
+                os._exit(3 if connected.recv(1) else 0)
+            finally:
+                os._exit(1)
+        try:
+            os.waitid(os.P_PID, pid, os.WSTOPPED)
+            assert call(short / "p", b"input").stdout == b"instead:input"
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, "nothing was asked"
+        listening.close()

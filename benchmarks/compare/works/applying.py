@@ -1,16 +1,12 @@
 """Applying a plan to a git checkout, beside a merge of the same change by git."""
 
-import json
-import os
 import shutil
 from pathlib import Path
 
-from benchmarks.compare.contest import copy_tree
 from benchmarks.compare.processes import CommandFailed, run
 from benchmarks.compare.results import Work
 from benchmarks.compare.works.bench import GIT, Bench, Tally, commit_all, make_project
 
-_STEP = Path(__file__).parent.parent / "drivers" / "plan_step.py"
 _CHANGED = 100
 
 
@@ -31,12 +27,8 @@ def applying(bench: Bench) -> Work:
 
 
 def _run(bench: Bench, tally: Tally) -> None:
-    assert bench.repository is not None
     project = bench.place / "project"
-    copy_tree(bench.repository.folder, project, bench.budget)
-    shutil.copy(_STEP, project / "bench_step.py")
-    sources = [os.fspath(path) for path in bench.repository.sources]
-    (project / "bench_sources.json").write_text(json.dumps(sources))
+    sources = bench.make_checkout(project)
     steps = [
         {
             "name": "edit",

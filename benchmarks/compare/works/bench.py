@@ -1,6 +1,7 @@
 """The bench that work is done on: a folder, a tree, the program under test, and how often."""
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable, Generator, Sequence
@@ -9,11 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compare.contest import Disk
+from benchmarks.compare.contest import Disk, copy_tree
 from benchmarks.compare.processes import Budget, CommandFailed, Finished, run, surroundings
 from benchmarks.compare.results import Failure, Runs
 from benchmarks.trees import Repository
 
+_STEP = Path(__file__).parent.parent / "drivers" / "plan_step.py"
 _PROGRAM = Path(sys.executable).with_name("mulligan")
 
 
@@ -28,7 +30,27 @@ class Bench:
     disk: Disk
     files: int
     repository: Repository | None  # the tree of this size, where there is one; never changed
+    committed: Path  # that tree as a git checkout, where a piece of work has asked for it
     group_wanted: Callable[[str], bool]
+
+    def make_checkout(self, folder: Path) -> list[str]:
+        """Make a git checkout of the tree, with the step that edits it, committed; return the paths of its sources.
+
+        To commit a large tree takes minutes: all pieces of work have copies of one.
+        """
+        assert self.repository is not None
+        sources = [os.fspath(path) for path in self.repository.sources]
+        if not self.committed.exists():
+            draft = self.committed.with_name("draft")
+            shutil.rmtree(draft, ignore_errors=True)
+            copy_tree(self.repository.folder, draft, self.budget)
+            shutil.copy(_STEP, draft / "bench_step.py")
+            (draft / "bench_sources.json").write_text(json.dumps(sources))
+            commit_all(self, draft)
+            draft.rename(self.committed)
+        copy_tree(self.committed, folder, self.budget)
+        run(["git", "status", "--porcelain"], self.budget, cwd=folder)  # its index knows the copies
+        return sources
 
     @property
     def homes(self) -> Path:

@@ -48,12 +48,13 @@ def _run(bench: Bench, tally: Tally, *, checkout: bool) -> None:
     project = bench.place / "project"
     if checkout:
         _try_checkout(bench)
-    copy_tree(bench.repository.folder, project, bench.budget)
-    shutil.copy(_STEP, project / "bench_step.py")
-    sources = [os.fspath(path) for path in bench.repository.sources]
-    (project / "bench_sources.json").write_text(json.dumps(sources))
     if checkout:
-        _make_checkout(project, bench)
+        bench.make_checkout(project)
+    else:
+        copy_tree(bench.repository.folder, project, bench.budget)
+        shutil.copy(_STEP, project / "bench_step.py")
+        sources = [os.fspath(path) for path in bench.repository.sources]
+        (project / "bench_sources.json").write_text(json.dumps(sources))
     arguments = {"function": "bench_step:checkpoints", "kwargs": {"repeats": bench.repeats}}
     make_project(project, [{"name": "measure", "tool": "python", "args": arguments}])
     bench.disk.settle()

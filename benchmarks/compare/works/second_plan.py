@@ -2,7 +2,6 @@
 
 import shutil
 
-from benchmarks.compare.contest import copy_tree
 from benchmarks.compare.processes import run
 from benchmarks.compare.results import Work
 from benchmarks.compare.works.bench import ONE_STEP, Bench, Tally, commit_all, make_project
@@ -25,9 +24,8 @@ def second_plan(bench: Bench) -> Work:
 
 
 def _run(bench: Bench, tally: Tally) -> None:
-    assert bench.repository is not None
     project, copy = bench.place / "project", bench.place / "copy"
-    copy_tree(bench.repository.folder, project, bench.budget)
+    bench.make_checkout(project)
     make_project(project, ONE_STEP)
     commit_all(bench, project)
     for number in range(min(3, bench.repeats) + 1):

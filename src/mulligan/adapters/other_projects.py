@@ -39,9 +39,10 @@ class LocalNeighbours:
         self._home_of = home_of
         self._read = read
 
-    def at_work(self, location: Path) -> Neighbour | None:
+    def at_work(self, location: Path, inside: Iterable[Path] | None = None) -> Neighbour | None:
         """A plan of another project that works in place there, on a folder inside, or on one around."""
-        for project in (*self._around(location), *_inside(location)):
+        below = _inside(location) if inside is None else _projects_among(inside, location)
+        for project in (*self._around(location), *below):
             if project != self._project and self._own_home(project) is not None:
                 for plan_id, path in self._in_place(project):
                     if _lie_together(location, Path(path)):
@@ -95,6 +96,14 @@ class LocalNeighbours:
             return self._home_of(project)
         except Refused:
             return None
+
+
+def _projects_among(folders: Iterable[Path], location: Path) -> Iterator[Path]:
+    """The same, of folders below that are known."""
+    for folder in folders:
+        home = folder / PROJECT_HOME
+        if folder != location and home.is_dir() and not home.is_symlink():
+            yield folder
 
 
 def _inside(location: Path) -> Iterator[Path]:

@@ -7,6 +7,7 @@ keeps comments and order, and is on disk as a whole or not at all.
 import contextlib
 import os
 import re
+import stat
 from collections.abc import Callable, Generator, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -61,7 +62,10 @@ def unset_setting(path: Path, source: Source, key: str) -> bool:
 
 def _read(path: Path) -> bytes:
     try:
-        with path.open("rb") as stream:
+        # Without waiting: opening a named pipe would last until another process writes to it.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+            if stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):
+                raise errors.SettingsFileInvalid(file=str(path), line=1, reason="is a named pipe")
             data = stream.read(_LARGEST_FILE + 1)
     except FileNotFoundError:
         return b""

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from mulligan.wiring.thread_services import ThreadServices
 
 if TYPE_CHECKING:
@@ -39,9 +41,25 @@ class ProjectUpkeep:
         return self._services.adapters.home
 
     @property
-    def database(self) -> Path:
-        """The file that plans and checkpoints are recorded in."""
-        return self._services.adapters.database_path
+    def database(self) -> Path | str:
+        """The file that plans and checkpoints are recorded in, or the address of the server that has them."""
+        place = self._services.adapters.database_place
+        return place if isinstance(place, Path) else place.shown
+
+    @property
+    def is_shared(self) -> bool:
+        """True where plans and checkpoints are recorded in a PostgreSQL server."""
+        return isinstance(self.database, str)
+
+    def upgrade_database(self) -> tuple[int, int]:
+        """Bring the tables to this version; return the version they had and the one they have.
+
+        Those in a file are brought up to date whenever it is opened, those of a shared project only here.
+        """
+        from mulligan.wiring.database_place import upgrade_database
+
+        self._threads.close()
+        return upgrade_database(self._services.adapters.database_place)
 
     def close(self) -> None:
         """Close the database, which is opened again when needed; no other thread may be using the project."""
@@ -80,7 +98,12 @@ class ProjectUpkeep:
 
     def doctor(self) -> Diagnosis:
         """Look the project over, repair what is safe, and say what is left."""
-        return self._services.doctor.look_over(self._observer)
+        found = self._services.doctor.look_over(self._observer)
+        server = self.server_status()
+        if server is None or not server.unwatched:
+            return found
+        scans = f"the local server cannot watch {server.unwatched}; commands and hooks scan it"
+        return replace(found, system=(*found.system, scans))
 
     def gc(self, *, dry_run: bool = False) -> SweepReport:
         """Free everything that no plan refers to, while others run."""

@@ -52,25 +52,27 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "ToolsInvalid UsageWrong"
         ),
         "mulligan.errors.refused_places": (
-            "AgentFileUnusable AgentMissing AgentPlaceUnsuitable ApplyUnderWay BranchDiffers ChangedMeanwhile "
-            "CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseTooNew DiskLimitExceeded "
-            "ExtraMissing FileInUse LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay "
+            "AgentFileUnusable AgentMissing AgentPlaceUnsuitable ApplyUnderWay BranchDiffers "
+            "ChangedMeanwhile CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseNotMade "
+            "DatabaseOfAnotherProject DatabaseTooNew DatabaseTooOld DiskLimitExceeded ExtraMissing "
+            "FileInUse LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay "
             "PathIsFolder PathNotForgettable PathNotInCheckpoint PathNowhere PathOutside PathReserved "
-            "ProjectBusy ProjectCopied ProjectForeign ProjectHomeMissing ProjectInSandbox "
-            "ProjectMadeMeanwhile ProjectNotFound ProjectUncertain ProjectUnusable RealPathImpossible "
-            "ResourceUnsuitable SandboxMissing TargetExists ToolArgumentsUnfit ToolMissing "
-            "ToolNotCheckpointable ToolUnknown ToolsUnsafe ToolsUntrusted TreeChanged"
+            "PoolerInTheWay ProjectBusy ProjectCopied ProjectForeign ProjectHomeMissing "
+            "ProjectInSandbox ProjectMadeMeanwhile ProjectNotFound ProjectUncertain ProjectUnusable "
+            "RealPathImpossible ResourceUnsuitable SandboxMissing TargetExists ToolArgumentsUnfit "
+            "ToolMissing ToolNotCheckpointable ToolUnknown ToolsUnsafe ToolsUntrusted TreeChanged"
         ),
         "mulligan.errors.refused_plans": (
-            "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CallNotFound CheckpointForeign "
-            "CheckpointNeeded CheckpointNotATarget CheckpointNotFound CheckpointsUnlike ConfirmationMissing "
-            "ConflictUnknown CorrectionNotFound DecisionNotFound DecisionOutOfReach DecisionSuperseded "
-            "Declined EntryNotFound MarkersLeft NewerWork NoPlanSuits NoPlansYet NoStepUnderWay NotASession "
-            "NotBuiltYet NothingApplied NothingToAppend NothingToChoose NothingToCompare NothingToRedo "
-            "NothingToUndo PlanAlreadyApplied PlanAlreadyComplete PlanBusy PlanCancelled PlanFileDiffers "
-            "PlanIsChild PlanNotATry PlanNotFound PlanNotReady PlanTakenOver RollbackDisabled SandboxesGone "
-            "SessionClosed StepNameTaken StepNotFound StepUnderWay TerminalMissing TransitionIllegal "
-            "VariantNotFound"
+            "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CallNotFound "
+            "CheckpointForeign CheckpointNeeded CheckpointNotATarget CheckpointNotFound "
+            "CheckpointsUnlike ClaimUncertain ConfirmationMissing ConflictUnknown CorrectionNotFound "
+            "DecisionNotFound DecisionOutOfReach DecisionSuperseded Declined EntryNotFound "
+            "MarkersLeft NewerWork NoPlanSuits NoPlansYet NoStepUnderWay NotASession NotBuiltYet "
+            "NothingApplied NothingToAppend NothingToChoose NothingToCompare NothingToRedo "
+            "NothingToUndo PlanAlreadyApplied PlanAlreadyComplete PlanBusy PlanBusyElsewhere "
+            "PlanCancelled PlanFileDiffers PlanIsChild PlanNotATry PlanNotFound PlanNotReady "
+            "PlanTakenOver RollbackDisabled SandboxesGone SessionClosed StepNameTaken StepNotFound "
+            "StepUnderWay TerminalMissing TransitionIllegal VariantNotFound"
         ),
     },
 )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 SHOWN = 200
 _NAMED = 10  # paths in a question
+_LONGEST = 200  # characters of each there
 
 
 def of_diff(files: Sequence[FileDiff], folders: Sequence[FolderDiff]) -> dict[str, object]:
@@ -56,7 +57,8 @@ def of_restores(done: PathRestores) -> dict[str, object]:
 def in_words(paths: Sequence[str]) -> str:
     """Name paths in a question."""
     more = len(paths) - _NAMED
-    return ", ".join(paths[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    named = (path if len(path) <= _LONGEST else f"{path[:_LONGEST]}…" for path in paths[:_NAMED])
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
 def _listed(paths: Sequence[dict[str, object]]) -> dict[str, object]:

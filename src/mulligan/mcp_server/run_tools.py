@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
 
 from mulligan.api.operations.command_place import command_place, place_on
-from mulligan.api.operations.command_run import run_command_in
+from mulligan.api.operations.command_run import refuse_missing_program, run_command_in
 from mulligan.domain.views.printed import Printed
 from mulligan.errors import Advice, NextStep, StepFailed, UsageWrong
 from mulligan.mcp_server.path_lists import in_words, of_diff
@@ -33,6 +33,7 @@ def run_in_sandbox(work: ToolWork, wish: RunInSandbox) -> CommandResult:
         place = place_on(work.around, project, wish.plan)
     else:
         place = command_place(work.around, work.client.project, None, in_place=False)
+        refuse_missing_program(work.around, place, wish.command)
         project = work.project_in(place.project)
     ran = run_command_in(
         project,

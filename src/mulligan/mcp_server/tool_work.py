@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct, convert, json
 from msgspec.structs import replace
 
-from mulligan.api.document import encode
+from mulligan.api.document import encode, harmless
 from mulligan.api.entrance import open_project, project_in
 from mulligan.errors import Interrupted
 
@@ -49,9 +49,9 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 def question(text: str, title: str, command: NextStep, seen: object) -> Question:
-    """Return a question about what a preview found."""
+    """Return a question about what a preview found, on one line: a name in it cannot look like words of ours."""
     return Question(
-        text=text, title=title, command=command, seen=sha256(json.encode(encode(seen))).hexdigest()
+        text=harmless(text), title=title, command=command, seen=sha256(json.encode(encode(seen))).hexdigest()
     )
 
 

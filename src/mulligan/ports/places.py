@@ -28,8 +28,11 @@ class Neighbour(Struct, frozen=True, kw_only=True):
 class Neighbours(Protocol):
     """The other projects of this user."""
 
-    def at_work(self, location: Path) -> Neighbour | None:
-        """One that works in place on a location, inside it or around it, until its plan is applied or cancelled."""
+    def at_work(self, location: Path, inside: Iterable[Path] | None = None) -> Neighbour | None:
+        """One that works in place on a location, inside it or around it, until its plan is applied or cancelled.
+
+        `inside` are folders below that may be projects; None: all folders below are looked into.
+        """
 
     def hold(self, locations: Iterable[Path]) -> AbstractContextManager[None]:
         """Let none of them begin to work in place there meanwhile."""

@@ -139,6 +139,12 @@ class SnapshotStore(StoredTrees, Protocol):
     def folders_with(self, tree: WorkingTree, name: str) -> tuple[str, ...]:
         """Return the folders of a tree that had a name in them when it was captured last, sorted; "." is the tree."""
 
+    def folders_leaving_out(self, tree: WorkingTree) -> tuple[Path, ...] | None:
+        """Return the folders of a tree in which something was excluded at its last look; None: nothing is known of it.
+
+        Every folder with a project home, or with what leads to one, is among them.
+        """
+
     def matched(self, tree: WorkingTree) -> tuple[str, ...]:
         """Return the paths that the tree's patterns leave out, sorted; nothing below a folder that is one of them."""
 

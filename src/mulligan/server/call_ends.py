@@ -14,6 +14,8 @@ from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
+from mulligan.errors import MulliganError
+
 if TYPE_CHECKING:
     from mulligan.api.local_server.server_operations import ServerWork
     from mulligan.domain.agents.agent_event import AgentEvent
@@ -53,7 +55,8 @@ class CallEnds:
 
     def _follow(self, agent: str, session: str) -> None:
         try:
-            with suppress(CancelledError, RuntimeError):  # the server ends
+            # The server ends, or another command works on the plan: the next event finds what is missed here.
+            with suppress(CancelledError, RuntimeError, MulliganError):
                 self._until_over(agent, session)
         finally:
             with self._lock:

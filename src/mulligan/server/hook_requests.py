@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _FLAGS = {b"--strict", b"--everywhere"}
 _SETTINGS = "MULLIGAN_"
+# Agents end hooks of these after a second or three: nobody else records what they report.
+_LAST = (EventKind.SESSION_END, EventKind.INTERRUPT)
 
 
 class HookRequests:
@@ -43,9 +45,17 @@ class HookRequests:
         work.at_end(self._ends.close)
 
     def answer(
-        self, folder: bytes, settings: bytes, payload: bytes, words: Sequence[bytes]
+        self,
+        folder: bytes,
+        settings: bytes,
+        payload: bytes,
+        words: Sequence[bytes],
+        is_awaited: Callable[[], bool],
     ) -> Sequence[bytes]:
-        """Answer a hook, or leave it to the hook itself, with the reason."""
+        """Answer a hook, or leave it to the hook itself, with the reason.
+
+        A hook that gave up while its event waited for its turn records it itself: it is not recorded twice.
+        """
         call = _call_of(words)
         if call is None:
             return [Word.ELSEWHERE, b"these words are unknown"]
@@ -60,10 +70,14 @@ class HookRequests:
             return _reply(HookReply())
         if not is_of_project(self._work.project.home, around, event):
             return [Word.ELSEWHERE, b"the event is not of this project"]
-        if event.kind is EventKind.AFTER_CALL and not event.strict:
+        if event.kind is EventKind.AFTER_CALL and not event.strict and is_awaited():
             self._work.later(lambda: self._say_later(event, self._recorded(around, call, event)))
             return _reply(HookReply())
-        answer = self._work.now(lambda: self._recorded(around, call, event))
+        answer = self._work.now(
+            lambda: self._recorded(around, call, event) if event.kind in _LAST or is_awaited() else None
+        )
+        if answer is None:
+            return [Word.ELSEWHERE, b"nobody waits for the answer"]
         if event.kind is EventKind.BEFORE_CALL:
             self._ends.begun(event)
         return _reply(reply_of(call.agent, event.kind, self._with_unsaid(event, answer)))

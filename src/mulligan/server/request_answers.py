@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import json
@@ -21,7 +21,7 @@ class RequestAnswers:
         self._work = work
         self._hooks = hooks
 
-    def answer(self, fields: list[bytes]) -> Sequence[bytes]:
+    def answer(self, fields: list[bytes], is_awaited: Callable[[], bool]) -> Sequence[bytes]:
         """Answer one request; one that this version does not know is the client's own to do."""
         match fields:
             case [Request.STATUS]:
@@ -30,7 +30,8 @@ class RequestAnswers:
                 self._work.stop()
                 return [Word.DONE]
             case [Request.HOOK, folder, settings, payload, *words] if b"hook" in words:
-                return self._hooks.answer(folder, settings, payload, words[words.index(b"hook") + 1 :])
+                words = words[words.index(b"hook") + 1 :]
+                return self._hooks.answer(folder, settings, payload, words, is_awaited)
             case [Request.CHANGES, question]:
                 return self._work.questions.answer(question)
             case _:

@@ -84,3 +84,18 @@ def test_records_need_a_folder_and_a_lock(tmp_path, monkeypatch):
     monkeypatch.setattr(fcntl, "flock", full)
     with pytest.raises(LockImpossible), InstallRecords(tmp_path / "records").alone():
         pass
+
+
+def test_a_draft_shows_others_no_more_than_the_file(file, monkeypatch):
+    file.path.chmod(0o600)
+    written: list[int] = []
+    flush = os.fchmod
+
+    def look(descriptor: int, mode: int) -> None:
+        written.append(os.fstat(descriptor).st_mode & 0o777)
+        flush(descriptor, mode)
+
+    monkeypatch.setattr(os, "fchmod", look)
+    file.write(b"a key", b"old")
+    assert written == [0o600]
+    assert file.path.stat().st_mode & 0o777 == 0o600

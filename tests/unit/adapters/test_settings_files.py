@@ -295,3 +295,9 @@ def test_whatever_the_file_looks_like_only_the_one_key_changes(
         set_setting(file, PROJECT, key, OTHER_VALUES[key])
         assert values(file) == {**before, key: OTHER_VALUES[key]}
     assert file.read_text().startswith("# mine")
+
+
+def test_a_named_pipe_is_no_file_of_settings(file):
+    os.mkfifo(file)
+    with raises(SettingsFileInvalid, reason="is a named pipe"):
+        values(file)

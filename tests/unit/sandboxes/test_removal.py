@@ -276,3 +276,19 @@ def test_a_remover_that_is_killed_in_the_middle_leaves_trash_and_no_lock(
     assert not trash.exists()
     clear_trash(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("leads_to", ["file", "nowhere"])
+def test_a_symlink_in_the_place_of_the_lock_is_not_followed_and_stops_no_removal(
+    tmp_path: Path, leads_to: str
+) -> None:
+    home, file = tmp_path / "home", tmp_path / "file"
+    _tree(home / ".removed-0123" / "abc")
+    file.write_text("of someone else\n")
+    (home / ".remover").symlink_to(tmp_path / leads_to)
+    remove_tree(_tree(home / "app"), home)
+    _tree(home / ".removed-4567" / "abc")
+    clear_trash_alone(home)
+    assert list(home.iterdir()) == []
+    assert sorted(tmp_path.iterdir()) == [file, home]
+    assert file.read_text() == "of someone else\n"

@@ -36,6 +36,37 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 @pytest.fixture
+def far_below(tmp_path: Path) -> Generator[int]:
+    """A folder whose path no call accepts and no line of a list holds, as a descriptor."""
+    below = os.open(tmp_path, os.O_DIRECTORY)
+    for _ in range(20):
+        os.mkdir("x" * 250, dir_fd=below)
+        above, below = below, os.open("x" * 250, os.O_DIRECTORY, dir_fd=below)
+        os.close(above)
+    yield below
+    os.close(below)
+
+
+@pytest.mark.usefixtures("_way")
+def test_names_of_any_kind_hide_no_file(far_below: int, tmp_path: Path) -> None:
+    names = {"plain": far_below, "a\rb c": far_below, "gone": os.open(tmp_path, os.O_DIRECTORY)}
+    inodes: set[int] = set()
+    kept: list[mmap.mmap] = []
+    for name, folder in names.items():
+        file = os.open(name, os.O_RDWR | os.O_CREAT, 0o600, dir_fd=folder)
+        os.ftruncate(file, 5000)
+        kept.append(mmap.mmap(file, 0))
+        inodes.add(os.fstat(file).st_ino)
+        os.close(file)
+    os.unlink("gone", dir_fd=names["gone"])
+    os.close(names["gone"])
+    assert inodes <= shared_writable_maps().inodes
+    for each in kept:
+        each.close()
+    assert not inodes & shared_writable_maps().inodes
+
+
+@pytest.fixture
 def elsewhere(files: list[Path]) -> Generator[int]:
     """Another process that has mapped them, and read others."""
     ready, wrote = os.pipe()

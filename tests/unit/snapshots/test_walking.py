@@ -363,6 +363,40 @@ def test_an_archive_gives_back_what_was_packed() -> None:
     assert Archive(memoryview(pack(top, []))).packs == frozenset()
 
 
+@pytest.mark.parametrize("how", ["in C", "in Python"])
+@pytest.mark.parametrize("opened", [(), ("b",), ("a", "below"), ("é", "below", "deep")])
+def test_what_is_as_in_an_archive_is_taken_from_there_as_it_is(how: str, opened: tuple[str, ...]) -> None:
+    st = os.stat("/")
+    top = Folder("", None)
+    for name in ("b", "a", "é"):
+        child = top.children[name] = Folder(name, top)
+        for folder in (
+            child,
+            *(child.children.setdefault(each, Folder(each, child)) for each in ("below", "z")),
+        ):
+            folder.stats["file"] = signature(st)
+            folder.records["file"], folder.files = b"record of " + name.encode(), 1
+            folder.id, folder.address = b"i" * 32, b"a" * 32
+        deep = child.children["below"].children["deep"] = Folder("deep", child.children["below"])
+        deep.racy, deep.unheld = {"file"}, {"fifo": "it is a fifo"}
+    with walked(how):
+        known = Archive(memoryview(pack(top, ["one.pack"]))).top()
+        folder = known
+        for name in opened:
+            folder = folder.children[name]
+        folder.unseal()
+        _packed_as_it_is(known)
+        folder.stats["new"] = signature(st)
+        _packed_as_it_is(known)
+
+
+def _packed_as_it_is(known: Folder) -> None:
+    packed = Archive(memoryview(pack(known, ["one.pack"]))).top()
+    for made, found in zip(known.walk(), sorted_walk(packed, known), strict=True):
+        assert (made.stats, made.records, made.racy) == (found.stats, found.records, found.racy)
+        assert (made.unheld, made.address, made.files) == (found.unheld, found.address, found.files)
+
+
 def sorted_walk(found: Folder, like: Folder) -> list[Folder]:
     """All folders in the order of another tree."""
     pairs = [(found, like)]

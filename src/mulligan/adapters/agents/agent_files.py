@@ -87,12 +87,14 @@ class AgentFile(Struct, frozen=True):
             raise SystemFailed(path=str(self.path), reason=error.strerror or str(error)) from error
 
     def _draft(self, draft: Path, target: Path, data: bytes) -> None:
-        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        found = target.stat() if target.exists() else None
+        # Such files hold keys: others see no more of a draft than of the file.
+        mode = 0o666 if found is None else 0o600
+        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         with os.fdopen(fd, "wb") as stream:
             stream.write(data)
             stream.flush()
-            if target.exists():
-                found = target.stat()
+            if found is not None:
                 if (found.st_uid, found.st_gid) != (os.geteuid(), os.getegid()):
                     os.fchown(fd, found.st_uid, found.st_gid)
                 os.fchmod(fd, stat.S_IMODE(found.st_mode))

@@ -23,6 +23,7 @@ from mulligan.adapters.homes.home_link import (
     HomeLink,
     HomeRecord,
     check_owner,
+    is_in_a_step,
     moves_of,
     read_link,
     read_record,
@@ -355,6 +356,12 @@ class HomeKeeper(Struct, frozen=True, eq=False, kw_only=True):
     def _unusable(self, home: Path, exc: OSError) -> ProjectUnusable | SystemFailed:
         reason, path = exc.strerror or str(exc), Path(str(exc.filename or home))
         closed = exc.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+        if closed and is_in_a_step():
+            return ProjectUnusable(
+                path=str(path),
+                reason="a step of a plan may not write there",
+                hint="run mulligan outside of the plan's steps",
+            )
         if closed and (path == home or path.is_relative_to(self.index.root)):
             return ProjectUnusable(
                 path=str(path),

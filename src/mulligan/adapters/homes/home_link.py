@@ -44,6 +44,11 @@ def small_folder(folder: Path) -> Path:
     return folder / PROJECT_HOME
 
 
+def is_in_a_step() -> bool:
+    """Return whether this process belongs to a step of a plan that sees a sandbox in the place of a real folder."""
+    return any(re.search(_SANDBOX, source) for source, _ in mounts())
+
+
 def is_sandbox(folder: Path) -> bool:
     """Return whether a step of a plan asks that sees a sandbox in the place of this folder, or of one around it."""
     places = (point for source, point in mounts() if re.search(_SANDBOX, source))

@@ -79,11 +79,17 @@ def refuse_sandbox(folder: Path) -> None:
 
 
 def refuse_symlink(small: Path) -> None:
-    """Refuse a home of an earlier version behind a symlink, which would be moved in its place."""
+    """Refuse a home behind a symlink; one of an earlier version would be moved in its place."""
     if small.is_symlink() and any((small / name).exists() for name in _OLD_HOME):
         import shlex  # here: such a home is seldom met
 
         target = small.resolve()
+        if (record := read_record(target)) is not None:  # moved here, its own project would lose it
+            raise errors.ProjectUnusable(
+                path=str(small),
+                reason=f"it is a symlink to {target}, the project home of {record.folder}",
+                hint=f"remove the symlink, which no project needs: `rm {shlex.quote(str(small))}`",
+            )
         raise errors.ProjectUnusable(
             path=str(small),
             reason=f"it is a symlink to {target}, where a project home of an earlier version is",

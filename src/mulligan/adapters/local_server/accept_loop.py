@@ -12,7 +12,8 @@ _TICK = 0.5  # seconds between two looks at whether to end
 _PATIENCE = 10.0  # seconds that a client has for its request
 _MOST_CLIENTS = 64
 
-Answer = Callable[[list[bytes]], Sequence[bytes]]
+# Returns the fields of an answer to those of a request; the function says whether the client still waits for it.
+Answer = Callable[[list[bytes], Callable[[], bool]], Sequence[bytes]]
 
 
 class AcceptLoop:
@@ -32,6 +33,11 @@ class AcceptLoop:
         """The time since a client last left."""
         return time.monotonic() - self._used
 
+    def note_use(self) -> None:
+        """Take note that another process of this server was used."""
+        with self._lock:
+            self._used = time.monotonic()
+
     @property
     def has_clients(self) -> bool:
         """Return whether a client is connected."""
@@ -45,10 +51,19 @@ class AcceptLoop:
                 connected, _ = self._listening.accept()
             except TimeoutError:
                 continue
-            if not self._admit():
-                connected.close()  # the client works without the server
+            except (
+                OSError
+            ):  # the client is gone already, or there is no descriptor for it: it works without the server
+                time.sleep(_TICK)
                 continue
-            Thread(target=self._serve, args=(FrameStream(connected),), daemon=True).start()
+            if not self._admit():
+                connected.close()
+                continue
+            try:
+                Thread(target=self._serve, args=(FrameStream(connected),), daemon=True).start()
+            except RuntimeError:  # the system allows no more threads
+                connected.close()
+                self._dismiss()
 
     def _admit(self) -> bool:
         with self._lock:
@@ -65,14 +80,17 @@ class AcceptLoop:
             return  # the client is gone, or speaks another protocol: it notices that the stream ends
         finally:
             stream.close()
-            with self._lock:
-                self._clients -= 1
-                self._used = time.monotonic()
+            self._dismiss()
+
+    def _dismiss(self) -> None:
+        with self._lock:
+            self._clients -= 1
+            self._used = time.monotonic()
 
     def _converse(self, stream: FrameStream) -> None:
         stream.wait_at_most(_PATIENCE)
         while (fields := stream.receive()) is not None:
-            answer = self._answer(fields)
+            answer = self._answer(fields, stream.is_awaited)
             with self._lock:
                 self.requests += 1
             stream.send(answer)

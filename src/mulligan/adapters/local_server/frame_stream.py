@@ -1,5 +1,6 @@
 """Frames over a socket of this machine, and the user at its other end."""
 
+import select
 import socket
 import struct
 import sys
@@ -46,6 +47,12 @@ class FrameStream:
         except OSError:
             return False
         return state.rpartition(b")")[2].split()[:1] in ([b"T"], [b"t"])
+
+    def is_awaited(self) -> bool:
+        """Return whether the other end is there: a client that gave up does its work without an answer."""
+        looking = select.poll()
+        looking.register(self._socket, 0)  # that it hung up is always reported
+        return not looking.poll(0)
 
     def _peer(self) -> tuple[int, int] | None:
         """Return process and user at the other end."""

@@ -149,6 +149,20 @@ static int seconds_left(const struct timespec *begun) {
     return left > 0 ? (int)left : 0;
 }
 
+/* Return whether a process was stopped, and would not answer; as frame_stream.py looks at it. */
+static int is_held_up(pid_t pid) {
+    char file[64], data[1024];
+    snprintf(file, sizeof file, "/proc/%ld/stat", (long)pid);
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    ssize_t length = read(fd, data, sizeof data - 1);
+    close(fd);
+    if (length <= 0) return 0;
+    data[length] = 0;
+    const char *state = strrchr(data, ')'); /* behind the name of the program, which may hold anything */
+    return state != NULL && state[1] == ' ' && (state[2] == 'T' || state[2] == 't');
+}
+
 static int connect_to(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path) return -1;
@@ -160,7 +174,8 @@ static int connect_to(const char *path) {
     struct ucred peer;
     socklen_t size = sizeof peer;
     if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid())
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid() &&
+        !is_held_up(peer.pid))
         return fd;
     close(fd);
     return -1;

@@ -23,6 +23,7 @@ from mulligan.errors import SystemFailed
 LOCK = "server.lock"
 RECORD = "server.json"
 LOG = "server.log"
+COMMANDS = ".run"  # the ending of the socket that commands are handed over to
 HOOK_CLIENT = Path(__file__).with_name("mulligan-hook")  # it may not have been built
 _PRIVATE = 0o700
 _TURNS = 20
@@ -37,6 +38,7 @@ class ServerRecord(Struct, frozen=True, kw_only=True):
 
     socket: str  # absolute path
     pid: int
+    commands: str = ""  # absolute path of the socket that commands are handed over to
 
 
 class ServerPlace(Struct, frozen=True, kw_only=True):
@@ -52,29 +54,30 @@ class ServerPlace(Struct, frozen=True, kw_only=True):
 
     def socket(self) -> Path:
         """Return the path of the socket, in a folder that only this user can enter; it is made where it is missing."""
-        folder = self._folder()
-        with suppress(FileExistsError):
-            folder.mkdir(mode=_PRIVATE)
-        st = folder.lstat()
-        if not stat.S_ISDIR(st.st_mode) or st.st_uid != os.geteuid():
-            raise SystemFailed(path=str(folder), reason="it is not a folder of this user")
-        if stat.S_IMODE(st.st_mode) != _PRIVATE:
-            folder.chmod(_PRIVATE)
-        return folder / f"{sha256(os.fsencode(self.home)).hexdigest()[:16]}.sock"
+        return self._folder() / f"{sha256(os.fsencode(self.home)).hexdigest()[:16]}.sock"
 
     def _folder(self) -> Path:
-        """Return the first place that can be written and is short enough for a socket."""
+        """Return the first place that is short enough for a socket and is this user's, or can be made so.
+
+        Where others may write, one of them may have made something of that name: then the next place is taken.
+        """
         own = f"mulligan-{os.geteuid()}"
         places = (
             Path(self.environ.get("XDG_RUNTIME_DIR", "")) / "mulligan",
             Path(tempfile.gettempdir()) / own,
             Path(_SHORT_PLACE) / own,
         )
+        reason = "no folder for temporary files can be written"
         for place in places:
             short = len(os.fsencode(place)) + 1 + _NAME <= _LONGEST_SOCKET
-            if place.is_absolute() and short and os.access(place.parent, os.W_OK | os.X_OK):
+            if not (place.is_absolute() and short and os.access(place.parent, os.W_OK | os.X_OK)):
+                continue
+            if place == places[0] and place.parent.stat().st_uid != os.geteuid():
+                continue  # the variable came along from another user, whose server needs that place
+            if _is_made_private(place):
                 return place
-        raise SystemFailed(path=str(places[-1]), reason="no folder for temporary files can be written")
+            reason = "it is not a folder of this user"
+        raise SystemFailed(path=str(places[-1]), reason=reason)
 
     @contextmanager
     def held(self) -> Generator[bool]:
@@ -102,8 +105,21 @@ class ServerPlace(Struct, frozen=True, kw_only=True):
     def erase(self, record: ServerRecord) -> None:
         """Remove the record and the socket of a server that ends, unless another one has written its own."""
         if self.read() == record:
-            for file in (self.home / RECORD, Path(record.socket)):
-                file.unlink(missing_ok=True)
+            for file in (str(self.home / RECORD), record.socket, record.commands):
+                if file:
+                    Path(file).unlink(missing_ok=True)
+
+
+def _is_made_private(folder: Path) -> bool:
+    """Make a folder that only this user can enter, if need be; return whether it is one."""
+    with suppress(FileExistsError):
+        folder.mkdir(mode=_PRIVATE)
+    st = folder.lstat()
+    if not stat.S_ISDIR(st.st_mode) or st.st_uid != os.geteuid():
+        return False
+    if stat.S_IMODE(st.st_mode) != _PRIVATE:
+        folder.chmod(_PRIVATE)
+    return True
 
 
 def is_served(home: Path) -> bool:

@@ -109,6 +109,9 @@ def _start_remover(home: Path) -> None:
 def clear_trash_alone(home: Path) -> None:
     """Clear all trash, one process at a time; what cannot be removed stays, for `gc` to report."""
     lock = home / _AT_WORK
+    with suppress(OSError):
+        if lock.is_symlink():  # not ours, and never followed: with it nothing would be cleared
+            lock.unlink()
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     with (
         suppress(OSError),

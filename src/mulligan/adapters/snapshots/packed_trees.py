@@ -19,7 +19,7 @@ from mulligan.domain.trees.tree_difference import StoredContent, TreeDifference,
 if TYPE_CHECKING:
     from mulligan.ports import Leases, PackStorage
 
-_REMEMBERED = 4  # differences: one operation asks for the same several times
+_REMEMBERED = 16  # differences: one operation asks for the same several times
 _SMALL = 5_000  # paths in a difference that is remembered
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 

@@ -22,6 +22,7 @@ from mulligan.adapters.snapshots.cache.stat_cache import StatCache, key_when_new
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.file_contents import store_bytes
 from mulligan.adapters.snapshots.capture.full_capture import Surveyed, unheld_in
+from mulligan.adapters.snapshots.capture.surveys import Surveys
 from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
 from mulligan.adapters.snapshots.format.chunks import pieces
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, EntryKind
@@ -99,8 +100,7 @@ class PackedSnapshotStore(PackedTrees):
         self._level = Level(work / "level", self._rooms)
         self._restless: dict[str, frozenset[str]] = {}  # by cache key: files that did not hold still
         self._watches = OpenWatches()
-        # By cache key; None: each look is made when it is asked for.
-        self._surveyed: dict[str, Surveyed] | None = None
+        self._surveys = Surveys()
         self._moments = Moments()
         self._reports = reports
         self._ask_from = ask_from
@@ -159,34 +159,27 @@ class PackedSnapshotStore(PackedTrees):
         return watch is not None and watch.stirred()
 
     def survey(self, tree: WorkingTree, observer: Observer) -> Survey:
-        with translated(tree.path), Folders(tree.path) as folders:
+        with translated(tree.path):
             self._objects.refresh()
-            known = self._cache.recall(tree.cache_key, self._objects).top
-            scans: list[Scan] = []
+            known = self._cache.recall(tree.cache_key, self._objects)
+            may_ask = not (known.forgotten or self._watches.keeps) and self._watches.of(tree) is None
+            may_ask = may_ask and known.top is not None and known.top.files >= self._ask_from
+            reports, mark = self._reports if may_ask else None, self._cache.mark_of(tree.cache_key)
+            survey = self._surveys.count(tree, known.top, mark, reports, self._now_ns())
+        observer.progress("files counted", survey.files, survey.files)
+        return survey
 
-            def attempt() -> Folder:
-                scans.append(Scan(folders, exclusions_of(tree), self._now_ns(), Witness(), known))
-                return scans[-1].run()
-
-            top = until_steady(attempt)
-            files, size = top.measured()
-        if self._surveyed is not None:
-            self._surveyed[tree.cache_key] = Surveyed(tree, known, scans[-1], top)
-        observer.progress("files counted", files, files)
-        return Survey(files=files, size_bytes=size)
-
-    @contextmanager
-    def surveys_kept(self) -> Generator[None]:
-        before, self._surveyed = self._surveyed, {}
-        try:
-            yield
-        finally:
-            self._surveyed = before
+    def surveys_kept(self) -> AbstractContextManager[None]:
+        return self._surveys.kept()
 
     def folders_with(self, tree: WorkingTree, name: str) -> tuple[str, ...]:
         top = self._cache.recall(tree.cache_key, self._objects).top
         found = top.with_name(name) if top is not None else []
         return tuple(sorted(posixpath.dirname(path_of(folder, name)) or ROOT_NAME for folder in found))
+
+    def folders_leaving_out(self, tree: WorkingTree) -> tuple[Path, ...] | None:
+        top = self._cache.recall(tree.cache_key, self._objects).top
+        return None if top is None else tuple(tree.path / path_of(each, "") for each in top.leaving_out())
 
     def matched(self, tree: WorkingTree) -> tuple[str, ...]:
         exclusions = exclusions_of(tree)
@@ -245,10 +238,8 @@ class PackedSnapshotStore(PackedTrees):
 
     def _survey_of(self, tree: WorkingTree, known: Folder | None) -> Surveyed | None:
         """Return the scan of a tree that a survey made, unless something was learned of the tree, or lost, since."""
-        found = self._surveyed.pop(tree.cache_key, None) if self._surveyed else None
-        is_fit = found is not None and found.tree == tree and found.known is known
-        is_fit = is_fit and not self._cache.lacks(tree.cache_key)
-        return found if is_fit and self._watches.of(tree) is None else None
+        found = self._surveys.take(tree, known)
+        return None if self._cache.lacks(tree.cache_key) or self._watches.of(tree) is not None else found
 
     def put(self, contents: Iterable[bytes]) -> tuple[StoredContent, ...]:
         with self._writing() as writer:
@@ -315,6 +306,7 @@ class PackedSnapshotStore(PackedTrees):
             difference = self._difference(looking, snapshot, tree, spared)
             self._keep_mark(looking)
             self._carry_out(tree, difference, kept, observer)
+            self._cache.renew_mark(tree, looking.file, looking.mark, self._reports)
         return difference.changes()
 
     def changed_where(self, tree: WorkingTree, known: Snapshot, target: Snapshot) -> tuple[str, ...]:
@@ -589,11 +581,10 @@ class PackedSnapshotStore(PackedTrees):
     @contextmanager
     def _all_or_forgotten(self, tree: WorkingTree) -> Generator[None]:
         """Drop the known tree, which may be changed in place: one that was cut off may name what is not stored."""
-        watch = self._watches.of(tree)
         try:
             yield
         except BaseException:
-            if watch is not None:
+            if (watch := self._watches.of(tree)) is not None:
                 watch.lost(CUT_OFF)
             self._served.pop(tree.cache_key, None)
             self._cache.let_go(tree.cache_key)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from subprocess import SubprocessError
 from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
@@ -142,19 +143,25 @@ def _recorded(around: Surroundings, call: HookCall, event: AgentEvent) -> HookAn
         return HookAnswer(message="mulligan is not on in this folder; to switch it on: mulligan init")
     with _closed(opened) as project:
         answer = _recorded_in(project, event)
-        if event.kind is not EventKind.SESSION_END and _wants_server(project):
-            from mulligan.api.local_server.server_operations import launch_server  # here: few hooks start one
-
-            launch_server(project.folder, project.home, around)
+        if event.kind is not EventKind.SESSION_END:
+            _start_server(project, around)
         return answer
 
 
-def _wants_server(project: Project) -> bool:
-    """Return whether to start the local server: none runs, and the settings do not forbid it."""
+def _start_server(project: Project, around: Surroundings) -> None:
+    """Start the local server if none runs and the settings do not forbid it.
+
+    The event is recorded: that the server cannot be started does not make the hook fail. The next one tries again.
+    """
     from mulligan.adapters.local_server.server_place import is_served
 
-    wanted = project.config.get("server.start").value == ServerStart.AUTO.value
-    return wanted and not is_served(project.home)
+    if project.config.get("server.start").value != ServerStart.AUTO.value:
+        return
+    with suppress(OSError, SubprocessError):
+        if not is_served(project.home):
+            from mulligan.api.local_server.server_operations import launch_server  # here: few hooks start one
+
+            launch_server(project.folder, project.home, around)
 
 
 @contextmanager

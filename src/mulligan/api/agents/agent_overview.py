@@ -175,10 +175,10 @@ def _trusted(around: Surroundings, agent: Agent, file: AgentFile, hooks: FoundHo
 
     settings = base_folder(around, places_of(agent, Scope.USER)[-1], user_root(around)) / "config.toml"
     try:
-        read = cast("Mapping[str, Mapping[str, object]]", tomllib.loads(settings.read_text("utf-8")))
-    except (OSError, ValueError):
+        section = tomllib.loads(settings.read_text("utf-8")).get("hooks")
+    except (OSError, ValueError, RecursionError):
         return False
-    state = read.get("hooks", {}).get("state")
+    state = cast("Mapping[str, object]", section).get("state") if isinstance(section, dict) else None
     approved = set(cast("Mapping[str, object]", state)) if isinstance(state, dict) else set[str]()
     return all(
         f"{file.path}:{_snake(event)}:{at}:{inner}" in approved for event, at, inner in hooks.positions
@@ -259,7 +259,7 @@ def _test_command(agent: Agent, event: str, hooks: FoundHooks) -> str:
         line = next(line for line in hooks.commands[0].splitlines() if line.startswith("const COMMAND = "))
         return shlex.join([*json.loads(line.partition("= ")[2]), event])
     if not agent.names_events:
-        at = next(i for i, (name, _, _) in enumerate(hooks.positions) if name == event)
+        at = next((i for i, (name, _, _) in enumerate(hooks.positions) if name == event), 0)
         return hooks.commands[at].removesuffix(GOES_ON)  # which would hide that it fails
     return hooks.commands[0]
 

@@ -26,6 +26,7 @@ class CommandPlace(Struct, frozen=True, kw_only=True):
     project: Path  # may have no project home yet
     resource: Resource
     folder: str  # that the command starts in, relative to the resource
+    is_new: bool = False  # there is no project there yet
 
 
 def command_place(
@@ -57,6 +58,7 @@ def command_place(
             create=False,
         ),
         folder=str(here.relative_to(folder)) if here.is_relative_to(folder) else ".",
+        is_new=found is None,
     )
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mulligan.application.apply.apply_preparation import Application
     from mulligan.application.queries.plan_queries import PlanStatus
     from mulligan.domain.views.printed import Printed
+    from mulligan.wiring.surroundings import Surroundings
 
 OWN_FAILURE, NOT_STARTED, NOT_FOUND = 125, 126, 127  # exit codes of a wrapper, beside those of its command
 _OF_SIGNALS = 128
@@ -42,18 +43,16 @@ class CommandRun(Struct, frozen=True, kw_only=True):
     error: MulliganError | None  # what stopped the command, or its apply
     messages: tuple[str, ...]
     full_screen: bool  # it tried to draw on the whole screen, and could not
+    forgotten: bool = False  # it did not start, and its plan was removed
 
     @property
     def exit_code(self) -> int:
         """Return the exit code of a wrapper: that of the command, and others where it could not be run."""
         if self.error is None:
             return _wrapped(self.exit_status or 0)
-        if not isinstance(self.error, StepFailed):
-            return code_of(self.error)
-        if self.exit_status is not None:
+        if isinstance(self.error, StepFailed) and self.exit_status is not None:
             return _wrapped(self.exit_status)
-        number = self.error.facts.get("errno")
-        return OWN_FAILURE if number is None else NOT_FOUND if number == errno.ENOENT else NOT_STARTED
+        return code_of(self.error)
 
 
 class CommitWish(Struct, frozen=True, kw_only=True):
@@ -65,11 +64,37 @@ class CommitWish(Struct, frozen=True, kw_only=True):
 
 def code_of(error: MulliganError) -> int:
     """Return the exit code of a wrapper for an error that is not its command's."""
-    return error.exit_code if isinstance(error, Interrupted) else OWN_FAILURE
+    if isinstance(error, Interrupted):
+        return error.exit_code
+    number = error.facts.get("errno") if isinstance(error, StepFailed) else None
+    return OWN_FAILURE if number is None else NOT_FOUND if number == errno.ENOENT else NOT_STARTED
 
 
 def _wrapped(exit_status: int) -> int:
     return exit_status if exit_status >= 0 else _OF_SIGNALS - exit_status
+
+
+def refuse_missing_program(around: Surroundings, place: CommandPlace, words: Sequence[str]) -> None:
+    """Refuse a program that cannot be started where there is no project yet: none is made for it."""
+    if not (place.is_new and words[0]) or (number := _why_not_started(around, place, words[0])) is None:
+        return
+    reason = f"{words[0]} could not be started: {os.strerror(number)}"
+    facts = {"step": shlex.join(words), "tool": "shell", "errno": number, "started": False}
+    raise with_next(StepFailed(reason=reason, **facts), words)
+
+
+def _why_not_started(around: Surroundings, place: CommandPlace, program: str) -> int | None:
+    """Return the errno with which the system would not start a program; None where it may."""
+    start = place.project / place.resource.location / place.folder
+    if "/" in program:
+        files = [start / program]
+    else:
+        path = around.environ.get("PATH", os.defpath)
+        files = [start / folder / program for folder in path.split(os.pathsep)]
+    found = [file for file in files if os.path.lexists(file)]
+    if any(file.is_file() and os.access(file, os.X_OK) for file in found):
+        return None
+    return errno.EACCES if found else errno.ENOENT
 
 
 def own_streams(
@@ -158,7 +183,8 @@ def _without_step(project: Project, ran: CommandRun, *, added: bool) -> CommandR
             if any(sandbox.strategy is Strategy.IN_PLACE for sandbox in status.sandboxes):
                 project.cancel(status.plan_id, "its command did not start")  # it lets go of the real folder
             project.remove_plan(status.plan_id)
-        elif status.last_checkpoint_id is not None:
+            return replace(ran, forgotten=True)
+        if status.last_checkpoint_id is not None:
             project.rollback(status.plan_id, status.last_checkpoint_id)
             return replace(ran, status=project.status(status.plan_id))
     except MulliganError as exc:

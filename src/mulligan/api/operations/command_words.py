@@ -25,6 +25,7 @@ COMMANDS = {
     "config.set": "config set {key:KEY} {value:VALUE}",
     "config.unset": "config unset {key:KEY}",
     "correct": "correct {decision:DECISION}",
+    "database.upgrade": "database upgrade",
     "diff": "diff {plan:PLAN}",
     "diff_of_correction": "diff --correction {correction:ID}",
     "doctor": "doctor",
@@ -55,7 +56,7 @@ COMMANDS = {
     "try_variants": "try -- {words:COMMAND}",
     "unapply": "unapply {plan:PLAN}",
     "timeline": "log",
-    "undo": "undo {what:PLAN}",
+    "undo": "undo {what:NUMBER}",
 }
 # The options of all other parameters, and what their values are called.
 OPTIONS = {

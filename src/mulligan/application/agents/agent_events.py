@@ -30,6 +30,7 @@ from mulligan.domain.plans.step import StepRecord, StepStatus, milliseconds
 from mulligan.domain.plans.tool import CallStatus, ToolCall
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CallId, GroupId
+from mulligan.domain.text.inert_text import harmless
 from mulligan.domain.text.json_value import Json, JsonObject
 from mulligan.domain.trees.tree_difference import without_hidden
 from mulligan.errors import Advice, CheckpointNotFound, MulliganError, NextStep
@@ -39,6 +40,7 @@ from mulligan.rows.database import Database
 _CALLS = (EventKind.BEFORE_CALL, EventKind.AFTER_CALL)
 _ENDS = (EventKind.STOP, EventKind.INTERRUPT, EventKind.SESSION_END)
 _NAMED = 20  # files in the context for the agent
+_LONGEST = 400  # characters of the name of each
 
 # Returns the prompts that a prompt continues from, out of the agent's transcript at a path.
 ConversationOf: TypeAlias = Callable[[str, str], Lineage | None]
@@ -188,7 +190,7 @@ class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
         if not paths:
             return None
         more = f"\n… and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-        listed = "\n".join(f"- {path}" for path in paths[:_NAMED])
+        listed = "\n".join(f"- {harmless(path)[:_LONGEST]}" for path in paths[:_NAMED])  # one line for each
         return (
             "The user took changes back, or brought some back, with mulligan since your last turn. "
             f"These files differ from what you last saw; read them again before you rely on them:\n{listed}{more}"

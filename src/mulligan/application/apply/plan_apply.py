@@ -95,6 +95,7 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
                 run.inform("an interrupted apply would be taken back first")
             with self.store.hold():
                 ours = {real.resource: self._present(run, real, cut_off) for real in reals}
+                self._refuse_inner(reals, looked_at=not cut_off)
                 prepared = self.preparing.prepare(run, self._wanted(run, reals, ours, wishes), None)
             return _answer(run, prepared, dry_run=True, removed=_cleans_up(run))
 
@@ -149,7 +150,7 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
             self.kinds.of(real).refuse_apply(real, commit=bool(wishes.commit))
             if not wishes.onto_branch:
                 self._refuse_other_branch(run, sandbox, real, wishes, turn)
-            self.sandboxes.refuse_neighbours(Path(real.path))
+            self.sandboxes.refuse_neighbours(Path(real.path), ())  # inside of it once it was looked at
             reals.append(real)
         if wishes.message is not None and not any(r.type.traits.has_commits for r in reals):
             raise UsageWrong(
@@ -187,12 +188,14 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
         """Capture the real resources, in a `pre_apply` group unless checkpoints are off, and merge."""
         if not run.plan.definition.rollback_policy.enabled:
             ours = {real.resource: self._present(run, real, ()) for real in reals}
+            self._refuse_inner(reals, looked_at=True)
             return self.preparing.prepare(run, self._wanted(run, reals, ours, wishes), None)
         by_name = {real.resource: real for real in reals}
         real = run.over(by_name.get(sandbox.resource, sandbox) for sandbox in run.sandboxes)
         reason = reason_for(CheckpointType.PRE_APPLY, {"phase": "apply"}, between_steps=False)
         group = self.checkpoints.create_checkpoint(real, reason)
         run.follow(real)
+        self._refuse_inner(reals, looked_at=True)
         ours = {name: group.snapshot_of(name) for name in by_name}
         return self.preparing.prepare(run, self._wanted(run, reals, ours, wishes), group.group_id)
 
@@ -217,6 +220,17 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
             )
             for sandbox in copies(run.sandboxes)
         ]
+
+    def _refuse_inner(self, reals: Sequence[Sandbox], *, looked_at: bool) -> None:
+        """Refuse where a project in a folder below works in place.
+
+        Captures that were just made know all folders; what they leave out is not written either.
+        """
+        for real in reals:
+            known = [self.store.folders_leaving_out(tree) for tree in self.kinds.of(real).trees(real)]
+            inside = [folder for folders in known for folder in folders or ()]
+            is_known = looked_at and None not in known
+            self.sandboxes.refuse_neighbours(Path(real.path), inside if is_known else None)
 
     def _constrain(self, run: Run, intent: Intent, conflicts: tuple[Conflict, ...]) -> None:
         now = self.clock.now()
@@ -299,6 +313,9 @@ def _refuse_unready(plan: Plan) -> None:
         raise not_ready(plan, "it is a child plan, whose result goes into its parent", hint)
     if (plan.phase, plan.state) not in _READY:
         hint = Advice("run it to its end with ", NextStep("execute", plan=plan.plan_id))
+        if plan.phase is Phase.EXECUTE:
+            resume, accept = NextStep("resume", plan=plan.plan_id), NextStep("accept", plan=plan.plan_id)
+            hint = Advice(resume, " runs it to its end, ", accept, " takes it as it is")
         raise not_ready(plan, "only a plan that is complete can be applied", hint)
 
 

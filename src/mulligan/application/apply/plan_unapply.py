@@ -198,8 +198,10 @@ def _refuse_unapplied(plan: Plan) -> None:
             plan_id=plan.plan_id,
             reason=f"it is {plan.phase}/{plan.state}, and the real resources do not contain its result",
             hint=Advice(
-                NextStep("rollback", plan=plan.plan_id, checkpoint=...),
-                " takes back what is in its sandboxes",
+                NextStep("timeline"),
+                " shows what counts here, ",
+                NextStep("checkpoints.list", plan=plan.plan_id),
+                " what a rollback can go back to",
             ),
         )
 

@@ -200,7 +200,8 @@ class RealChangeService(Struct, kw_only=True, frozen=True, eq=False):
         except Exception as exc:
             paths = ", ".join(change.real.path for change in changes)
             reason = exc.text if isinstance(exc, MulliganError) else str(exc)
-            raise RestoreIncomplete(path=paths, plan_id=run.plan.plan_id, reason=reason) from exc
+            hint = "fix the cause (disk full? permissions?), then run the command again"
+            raise RestoreIncomplete(path=paths, plan_id=run.plan.plan_id, reason=reason, hint=hint) from exc
         self._drop(run, intent, *told)
         return True
 

@@ -118,10 +118,9 @@ class AcceptService(Struct, kw_only=True, frozen=True, eq=False):
         left = [s for s in steps if s.index >= run.step_index and s.status is not StepStatus.DONE]
         if not left or run.plan.definition.session or left[0].index != run.step_index:
             return left, []
-        if gone_to:
-            type = present.reason.type if present is not None else None
-            has_changes = type is not None and (type is CheckpointType.ON_ERROR or type.is_at_work)
-        else:
+        type = present.reason.type if present is not None else None
+        has_changes = type is not None and (type is CheckpointType.ON_ERROR or type.is_at_work)
+        if not (gone_to or has_changes):
             cut_off = [deed for deed in deeds if deed.is_cut_off and deed.step_index == run.step_index]
             has_changes = bool(cut_off) or _kept_changes(run.plan, left[0])
         return (left[1:], left[:1]) if has_changes else (left, [])

@@ -13,7 +13,8 @@ from mulligan.domain.checkpoints.checkpoint import Checkpoint, FoundCheckpoint
 from mulligan.domain.history.correction import Correction, CorrectionMode
 from mulligan.domain.paths.pathspecs import Pathspecs, read_pathspecs
 from mulligan.domain.plans.intent import IntentKind
-from mulligan.domain.plans.plan import Plan
+from mulligan.domain.plans.plan import Plan, State
+from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.plural import counted
 from mulligan.domain.trees.diff import Diff, DiffSide, FileDiff, FolderDiff, TreeDiff
@@ -61,15 +62,17 @@ class DiffService(Struct, kw_only=True, frozen=True, eq=False):
     def of_plan(self, plan_id: PlanId, old: str | None, new: str | None, wish: DiffWish) -> Diff:
         """Compare two of one plan; by default its first live group and its newest.
 
-        A fork has more in it than it did itself: by default all is shown that its apply would merge.
+        A fork has more in it than it did itself: by default all is shown that its apply would merge. A plan that was
+        cancelled inside a step has the group of what that step left as its last.
         """
-        words = old or FIRST, new or LATEST
         with self.trees.hold():
             with self.database.reading() as db:
+                plan = db.plans.get(plan_id)
+                words = old or FIRST, new or _left_at_the_end(db, plan) or LATEST
                 sides = _find_in_plan(db, words[0], plan_id), _find_in_plan(db, words[1], plan_id)
-                if old is None and db.plans.get(plan_id).definition.fork is not None:
+                if old is None and plan.definition.fork is not None:
                     sides = _merged_against(db, sides[0]), sides[1]
-                work = work_left(db, db.plans.get(plan_id)) if new is None else None
+                work = work_left(db, plan) if new is None else None
             found = self._compare(words, sides, wish)
         if work is None:
             return found
@@ -162,6 +165,14 @@ def _find_anywhere(db: Transaction, word: str) -> FoundCheckpoint:
         return db.checkpoints.resolve(word, newest)
     except CheckpointNotFound:
         return db.checkpoints.resolve(word, None)
+
+
+def _left_at_the_end(db: Transaction, plan: Plan) -> str | None:
+    """Return the group of what a step left inside which its plan was cancelled."""
+    if plan.state is not State.CANCELLED or plan.current_group_id is None:
+        return None
+    group = db.checkpoints.get(plan.current_group_id)
+    return group.group_id if group.reason.type is CheckpointType.ON_ERROR else None
 
 
 def _find_in_plan(db: Transaction, word: str, plan_id: PlanId) -> FoundCheckpoint:

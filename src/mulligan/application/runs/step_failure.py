@@ -115,6 +115,8 @@ class FailureService(Struct, kw_only=True, frozen=True, eq=False):
 
     def _note(self, run: Run, step: Step, error: MulliganError) -> None:
         data = step_data(run.step_index, step) | {"error": _reason(run.plan, step, error)}
+        if error.facts.get("started") is False:
+            data["started"] = False
         run.note(
             StepRecord(index=run.step_index, name=step.name, status=StepStatus.FAILED, duration_ms=None),
             Entry(type=EventType.STEP_FAILED, data=data, at=self.clock.now()),

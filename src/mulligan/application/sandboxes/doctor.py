@@ -260,7 +260,7 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
             yield _wrong("leftovers", f"{path} is not used", "move it into the project home, or away")
         prune = NextStep("prune_projects")
         left_alone += [
-            Advice(f"the folder of the project home {home} is gone: ", prune, " removes it")
+            Advice(f"no folder needs the project home {home}: ", prune, " removes it")
             for home in self.homes.abandoned()
         ]
         if (said := self.homes.fullness(self.settings.for_plan({}).disk_limit)) is not None:

@@ -1,7 +1,7 @@
 """Makes and removes the sandboxes of a plan."""
 
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -307,9 +307,12 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
                 commit.record(at_work(plan, now), *messages)
                 commit.afterwards(lambda: run.work_on(made))
 
-    def refuse_neighbours(self, location: Path) -> None:
-        """Refuse to change a real resource where a plan of another project works in place."""
-        if (other := self.neighbours.at_work(location)) is not None:
+    def refuse_neighbours(self, location: Path, inside: Iterable[Path] | None = None) -> None:
+        """Refuse to change a real resource where a plan of another project works in place.
+
+        `inside` are the folders below that may be projects; None: they are looked for.
+        """
+        if (other := self.neighbours.at_work(location, inside)) is not None:
             raise LocationTaken(
                 path=other.path,
                 plan_id=other.plan_id,

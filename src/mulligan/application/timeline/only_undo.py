@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, own_moment, reason_for
 from mulligan.application.plans.plan_claims import PlanClaims
@@ -55,13 +56,17 @@ class OnlyUndoService(Struct, kw_only=True, frozen=True, eq=False):
                 turn = self._turn(run, asked, present, keep_commits=keep_commits)
                 return self._undone(run, asked, self.real_undos.preview_in(run, turn), None)
         with self.claims.open(plan_id, observer) as run:
+            # Another command may have taken it back before the claim.
+            asked = replace(self.attributions.find(words), plan=run.plan)
+            self._refuse_apart(asked)
             self._settle_here(run)
             with self.store.hold():
                 turn = self._turn(run, asked, {}, keep_commits=keep_commits)
                 result = self.real_undos.carry_out(run, turn)
             with self.database.reading() as db:
-                number = db.entries.last()
-            return self._undone(run, asked, result, number)
+                own = db.entries.newest_of_kind(plan_id, DeedKind.UNDO)
+            assert own is not None, "it was recorded with the change"
+            return self._undone(run, asked, result, own.number)
 
     def _refuse_apart(self, asked: Asked) -> None:
         """Refuse what was done in several folders: each of them goes back for itself."""
@@ -124,7 +129,7 @@ class OnlyUndoService(Struct, kw_only=True, frozen=True, eq=False):
             pieces=pieces,
             only=OnlyWork(
                 entries=tuple(each.number for each in asked.entries),
-                calls=tuple(named.call for named in asked.calls),
+                calls=tuple(named.call.call_id for named in asked.calls),
             ),
         )
 

@@ -35,9 +35,9 @@ from mulligan.domain.history.timeline_entry import DeedKind, TimelineEntry, Turn
 from mulligan.domain.history.undo import Undoing
 from mulligan.domain.plans.intent import Intent, IntentKind, UndoWork
 from mulligan.domain.plans.plan import Conflict, Phase, State
-from mulligan.domain.plans.tool import ToolCall
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import MergeUnit, Sandbox, Strategy
+from mulligan.domain.text.ids import CallId
 from mulligan.domain.trees.real_change import RealChange
 from mulligan.domain.trees.text_merge import Labels
 from mulligan.domain.trees.tree_difference import TreeEntry, hidden_by
@@ -57,7 +57,7 @@ class OnlyWork(Struct, frozen=True, kw_only=True):
     """The sessions, prompts and calls that an undo takes back, as rows that change with it."""
 
     entries: tuple[int, ...]  # prompts that do not count afterwards
-    calls: tuple[ToolCall, ...]
+    calls: tuple[CallId, ...]
 
 
 class Turnaround(Struct, frozen=True, kw_only=True):
@@ -498,8 +498,8 @@ def _write_only(
         own = db.entries.get(each).plan_id == kept.plan_id
         seq = kept.seq if own else db.plans.counters(db.entries.get(each).plan_id).seq
         db.entries.count_no_longer(each, seq)
-    for call in only.calls:
-        db.tool_calls.save(replace(call, detail={**call.detail, "undone": number}))
+    for call_id in only.calls:
+        db.tool_calls.mark_undone(call_id, number)
 
 
 def _notes(merges: Sequence[_Merge]) -> Iterator[str]:

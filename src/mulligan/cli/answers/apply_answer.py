@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -32,7 +33,7 @@ def apply_answer(status: PlanStatus, done: Application, *, done_as: str) -> Answ
     for each in done.applied:
         blocks.append(Line(f"{would}{done_as} in {each.resource}: {_extent(each, done)}"))
         blocks += commit_lines(each, dry_run=done.dry_run)
-        blocks += cut_lines([f"in the working tree only: {text}" for text in each.uncommitted])
+        blocks += cut_lines([f"in the working tree only: {text}" for text in _gathered(each.uncommitted)])
     rows = tuple((f.status.value, f.resource, f.path) for f in (*done.files, *done.folders))
     if rows:
         table = Table(("CHANGE", "RESOURCE", "PATH"), rows)
@@ -40,6 +41,17 @@ def apply_answer(status: PlanStatus, done: Application, *, done_as: str) -> Answ
     answer = Answer.drawn(application_reply(status, done), blocks, names_of(status))
     question = question_of("Apply" if done_as == "applied" else "Take back", done.applied)
     return replace(answer, question=question, settled=_is_settled(done))
+
+
+def _gathered(uncommitted: Sequence[str]) -> Sequence[str]:
+    """Return one line for many paths with the same reason: the table names the paths."""
+    paths = Counter(text.rpartition(": ")[2] for text in uncommitted)
+    lines = dict[str, None]()
+    for text in uncommitted:
+        reason = text.rpartition(": ")[2]
+        many = paths[reason] > _NAMED
+        lines[f"{counted(paths[reason], 'path')}, of each: {reason}" if many else text] = None
+    return list(lines)
 
 
 def _is_settled(done: Application) -> bool:

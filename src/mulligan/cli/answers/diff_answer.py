@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _WHOLE_PATCH = NextStep("again", binary=True)
 _SHORT_PATCH = 30  # lines
 _GRAPH = 40  # columns of plus and minus signs
+_NAMES = 60  # columns: a longer path does not push the counts of all others aside
 
 
 class DiffView(StrEnum):
@@ -65,7 +66,7 @@ def stat_lines(diff: "Diff") -> "Iterator[str]":
     named = list(_named(diff))
     if not named:
         return
-    room = max(columns(name) for name, _ in named)
+    room = max((columns(name) for name, _ in named if columns(name) <= _NAMES), default=0)
     most = max((file.insertions or 0) + (file.deletions or 0) for file in diff.files) if diff.files else 0
     digits = max(len(str(most)), len("Bin"))
     for name, each in named:

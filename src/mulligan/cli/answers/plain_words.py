@@ -65,6 +65,8 @@ _PAIR = rf"\b({'|'.join(Phase)})/({'|'.join(State)})\b"
 
 def moment(type: CheckpointType, step_index: int, label: str | None) -> str:
     """Describe when a checkpoint was taken: `before step 2`, `your label 'French'`."""
+    if type is CheckpointType.MANUAL and not label:
+        return "kept as it was"
     words = MOMENTS[type].format(next=step_index + 1, done=step_index)
     return f"{words} {label!r}" if label else words
 

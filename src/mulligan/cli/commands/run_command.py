@@ -117,7 +117,12 @@ def _run(
     message: str | None,
 ) -> Answer:
     from mulligan.api.operations.command_place import command_place, place_on
-    from mulligan.api.operations.command_run import CommitWish, own_streams, run_command_in
+    from mulligan.api.operations.command_run import (
+        CommitWish,
+        own_streams,
+        refuse_missing_program,
+        run_command_in,
+    )
     from mulligan.api.replies import run_reply
 
     invocation.aside = True
@@ -131,6 +136,7 @@ def _run(
     )
     if on is None:
         place = command_place(invocation.around, invocation.project_option, resource, in_place=in_place)
+        refuse_missing_program(invocation.around, place, words)
         project = invocation.project_in(str(place.project))
     elif resource is not None or in_place or name is not None:
         raise UsageWrong(
@@ -269,6 +275,8 @@ def _blocks(invocation: Invocation, project: Project, ran: CommandRun, *, added:
 
         back = [Line("undo it:   mulligan undo")] if _changed_something(project, status, applied) else []
         return [*apply_answer(status, applied, done_as="applied").blocks, *back]
+    if ran.forgotten:
+        return []
     if ran.error is not None or invocation.format.is_document or not sys.stderr.isatty():
         if ran.error is None and not _did_something(project, project.diff(status.plan_id), status.plan_id):
             return [Line(f"{title(status)}; it changed nothing", title=True)]

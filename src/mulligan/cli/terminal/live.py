@@ -63,6 +63,7 @@ class _Doing(Struct, kw_only=True):
     since: float = 0.0
     group: tuple[int, str] | None = None  # the newest one: how many steps were complete, and its number
     exit_status: int = 0  # of the step's command: one that is interactive fails no step
+    did_nothing: bool = False  # the last step's command could not be started
     way_back: str = ""  # the number of the group from before the step
     printed: AsItIs | Inert
     titled: bool = False  # the step's name is above its output
@@ -198,7 +199,7 @@ class Live:
                 taken = doing.group is not None and doing.group[0] == doing.index
                 doing.way_back = doing.group[1] if doing.group is not None and taken else ""
             case EventType.STEP_DONE | EventType.STEP_FAILED:
-                doing.step = None
+                doing.step, doing.did_nothing = None, data.get("started") is False
             case EventType.TOOL_CALLED:
                 doing.exit_status = int(str(data.get("exit_status") or 0))
             case EventType.PLAN_STATE:
@@ -233,7 +234,8 @@ class Live:
                 yield self._step_line(event, "failed", "", way_back)
                 yield from _lines_of(str(data["error"]), "red")
             case EventType.CHECKPOINT:
-                if self._verbose or data["label"] or data["checkpoint_type"] in _NOTABLE:
+                is_notable = data["checkpoint_type"] in _NOTABLE and not doing.did_nothing
+                if self._verbose or data["label"] or is_notable:
                     sign = f"{glyphs.CHECKPOINT} " if self._terminal else ""
                     yield Span(f"    {sign}", "cyan"), Span(_checkpoint(event), "dim")
             case _:

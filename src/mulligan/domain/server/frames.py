@@ -8,8 +8,13 @@
 All numbers are little-endian. A frame from a program that speaks another version is refused by its first bytes.
 """
 
+from __future__ import annotations
+
 import struct
-from collections.abc import Sequence
+
+TYPE_CHECKING = False  # that of `typing`, which takes longer to load than a short command's front end has
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAGIC = b"mlg1"
 MOST_BYTES = 16 << 20  # of one frame
@@ -42,6 +47,8 @@ def body_length(head: bytes) -> int:
 def decode(head: bytes, body: bytes) -> list[bytes]:
     """Return the fields of a frame."""
     _, count, length = _HEAD.unpack(head)
+    if len(body) != length:
+        raise FrameWrong("it is cut off")
     fields: list[bytes] = []
     at = 0
     for _ in range(count):
@@ -53,6 +60,6 @@ def decode(head: bytes, body: bytes) -> list[bytes]:
             raise FrameWrong("a field is longer than the frame")
         fields.append(body[at : at + size])
         at += size
-    if at != length or len(body) != length:
+    if at != length:
         raise FrameWrong("it is longer than its fields")
     return fields

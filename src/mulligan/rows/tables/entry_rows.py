@@ -97,7 +97,7 @@ AND kind IN ('restore', 'sandbox_restore') ORDER BY number DESC LIMIT 1
 _TO_REDO = "SELECT * FROM entries WHERE redo IS NOT NULL ORDER BY redo DESC"
 _OF_KIND = "SELECT * FROM entries WHERE plan_id = ? AND kind = ? ORDER BY number DESC LIMIT 1"
 _EXACTLY = """
-UPDATE entries SET undone = COALESCE(undone_seq < ?, 0)
+UPDATE entries SET undone = CASE WHEN undone_seq < ? THEN 1 ELSE 0 END
 WHERE plan_id = ? AND kind NOT IN ('apply', 'unapply', 'undo') AND seq > 0
 """
 _PAGE = 50

@@ -116,7 +116,7 @@ WHERE s.parent_plan_id = ? AND p.state <> 'cancelled'
 _COUNTERS = "SELECT seq, groups FROM plans WHERE plan_id = ?"
 _HANDLE = "SELECT handle FROM plans WHERE plan_id = ?"
 _HANDLES_BETWEEN = "SELECT handle FROM plans WHERE handle >= ? AND handle < ? AND handle <> ''"
-_RAISE_FENCE = "UPDATE plans SET fence = fence + 1 WHERE plan_id = ? RETURNING fence AS number"
+_RAISE_FENCE = "UPDATE plans SET fence = fence + ? WHERE plan_id = ? RETURNING fence AS number"
 _HANDLES = "SELECT handle FROM plans ORDER BY ordinal DESC LIMIT 500"
 
 
@@ -323,7 +323,10 @@ class PlanRepository(RowRepository):
 
     def raise_fence(self, plan_id: PlanId) -> int:
         """Lock out every earlier claimant, and return the new fence."""
-        return int(self._one(_RAISE_FENCE, plan_id)["number"])
+        row = self._db.row(_RAISE_FENCE, (self._db.fence_step(), plan_id))
+        if row is None:
+            raise errors.PlanNotFound(wanted=plan_id)
+        return int(row["number"])
 
     def _one(self, statement: str, plan_id: PlanId) -> Row:
         row = self._db.row(statement, (plan_id,))

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from mulligan import errors
 from mulligan.domain.plans.decision import Choice, Decision, DecisionType
 from mulligan.domain.plans.handle import member_number
@@ -49,6 +51,7 @@ _COUNT_CALLS = (
     "SELECT COUNT(*) AS count FROM tool_calls WHERE plan_id = ? AND superseded = 0 AND status = 'done'"
 )
 _CALLS = "SELECT * FROM tool_calls WHERE plan_id = ? ORDER BY seq"
+_CALL = "SELECT * FROM tool_calls WHERE call_id = ?"
 _RUNNING_CALLS = "SELECT * FROM tool_calls WHERE plan_id = ? AND status = 'running' ORDER BY seq"
 _IN_BACKGROUND = """
 SELECT COUNT(*) AS count FROM tool_calls WHERE plan_id = ? AND step_index = ? AND detail_json LIKE '%"background":true%'
@@ -147,6 +150,12 @@ class ToolCallRepository(RowRepository):
         """Record how it ended."""
         ended = ("done_seq", "status", "output", "detail", "error", "duration_ms")
         self._update("tool_calls", _calls().some(call, ended), call_id=call.call_id)
+
+    def mark_undone(self, call_id: CallId, number: int) -> None:
+        """Record the entry that took a call of an agent back; a hook may have recorded its end meanwhile."""
+        call = _calls().value(self._db.rows(_CALL, (call_id,))[0])
+        marked = replace(call, detail={**call.detail, "undone": number})
+        self._update("tool_calls", _calls().some(marked, ("detail",)), call_id=call_id)
 
     def set_undo(self, call_id: CallId, undo: Undo) -> None:
         """Record what became of taking a call back."""

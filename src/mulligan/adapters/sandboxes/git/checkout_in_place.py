@@ -100,7 +100,7 @@ class InPlaceCheckouts(InPlaceFolders):
             git_dir=str(bare.path),
         )
         prefix = pins_of(order.plan_id, order.resource.name)
-        bare.make(repository)
+        bare.make(repository, filters=False)
         bare.note_pins(repository, prefix, (repository.git_dir,))
         capture = self.capture(sandbox, observer)
         borrowed = pinned_trees(self._git, repository.git_dir, prefix)

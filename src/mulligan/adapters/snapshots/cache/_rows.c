@@ -164,6 +164,55 @@ static PyObject *with_name(PyObject *Py_UNUSED(module), PyObject *args)
     return found;
 }
 
+/* The rows of folders that have one of these flags. */
+static PyObject *with_flag(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    Archive archive = {0};
+    unsigned int flag;
+    if (!PyArg_ParseTuple(args, "y*y*nnI:with_flag", &archive.rows, &archive.heap, &archive.first, &archive.end,
+                          &flag))
+        return NULL;
+    PyObject *found = check_range(&archive) ? PyList_New(0) : NULL;
+    for (Py_ssize_t row = archive.first; found != NULL && row < archive.end; row++) {
+        if ((get((const unsigned char *)archive.rows.buf + row * ROW + 16, 4) & flag) == 0)
+            continue;
+        PyObject *number = PyLong_FromSsize_t(row);
+        if (number == NULL || PyList_Append(found, number) != 0)
+            Py_CLEAR(found);
+        Py_XDECREF(number);
+    }
+    release(&archive);
+    return found;
+}
+
+static void put(unsigned char *into, uint64_t value, int bytes)
+{
+    for (int at = 0; at < bytes; at++, value >>= 8)
+        into[at] = (unsigned char)value;
+}
+
+/* The rows as they are in another archive, where they have other numbers, and other places in the heap. */
+static PyObject *moved(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    Archive archive = {0};
+    Py_ssize_t numbers;
+    long long places;
+    if (!PyArg_ParseTuple(args, "y*y*nnnL:moved", &archive.rows, &archive.heap, &archive.first, &archive.end, &numbers,
+                          &places))
+        return NULL;
+    PyObject *found = NULL;
+    if (check_range(&archive))
+        found = PyBytes_FromStringAndSize((const char *)archive.rows.buf + archive.first * ROW,
+                                          (archive.end - archive.first) * ROW);
+    for (Py_ssize_t row = 0; found != NULL && row < archive.end - archive.first; row++) {
+        unsigned char *here = (unsigned char *)PyBytes_AS_STRING(found) + row * ROW;
+        put(here, get(here, 4) + (uint64_t)numbers, 4);
+        put(here + 24, get(here + 24, 8) + (uint64_t)places, 8);
+    }
+    release(&archive);
+    return found;
+}
+
 static PyMethodDef methods[] = {
     {"measure", measure, METH_VARARGS,
      "measure(rows, heap, first, end)\n--\n\nReturn how many names are not folders, and the bytes of files."},
@@ -171,6 +220,11 @@ static PyMethodDef methods[] = {
      "has_inode(rows, heap, first, end, inodes)\n--\n\nReturn whether one of these inodes is in the folders."},
     {"with_name", with_name, METH_VARARGS,
      "with_name(rows, heap, first, end, name)\n--\n\nReturn the rows of folders that have this name in them."},
+    {"with_flag", with_flag, METH_VARARGS,
+     "with_flag(rows, heap, first, end, flag)\n--\n\nReturn the rows of folders that have this flag."},
+    {"moved", moved, METH_VARARGS,
+     "moved(rows, heap, first, end, numbers, places)\n--\n\n"
+     "Return rows with these added to their numbers and to their places in the heap."},
     {NULL, NULL, 0, NULL},
 };
 

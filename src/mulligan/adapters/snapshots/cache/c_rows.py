@@ -7,14 +7,19 @@ from typing import TypeAlias
 Measure: TypeAlias = Callable[[memoryview, memoryview, int, int], tuple[int, int]]
 HasInode: TypeAlias = Callable[[memoryview, memoryview, int, int, list[int]], bool]
 WithName: TypeAlias = Callable[[memoryview, memoryview, int, int, bytes], list[int]]
+WithFlag: TypeAlias = Callable[[memoryview, memoryview, int, int, int], list[int]]
+Moved: TypeAlias = Callable[[memoryview, memoryview, int, int, int, int], bytes]
 
 measure: Measure | None = None
 has_inode: HasInode | None = None
 with_name: WithName | None = None
+with_flag: WithFlag | None = None
+moved: Moved | None = None
 why_not = ""
 try:
     from mulligan.adapters.snapshots.cache import _rows
 except ImportError as exc:
     why_not = str(exc)
 else:
-    measure, has_inode, with_name = _rows.measure, _rows.has_inode, _rows.with_name
+    measure, has_inode = _rows.measure, _rows.has_inode
+    with_name, with_flag, moved = _rows.with_name, _rows.with_flag, _rows.moved

@@ -24,7 +24,7 @@ from mulligan.boundaries import act
 from mulligan.errors import SnapshotDamaged
 from mulligan.osfiles.folders import make_private_folder
 from mulligan.osfiles.tempdirs import Rooms
-from mulligan.ports import WorkingTree
+from mulligan.ports import ChangeReports, WorkingTree
 
 _MAGIC = b"mulligan stat cache 6\n"
 # Fewer files than this are read again by the next process faster than all is written down.
@@ -71,10 +71,13 @@ class StatCache:
             return Recalled(top=None, forgotten=False)
         packs = objects.pack_names()
         if not known.packs <= packs:  # packs are joined and swept: what they held may be elsewhere, or gone
-            if not self._are_joined(known.packs - packs, packs) and forget_missing(known.top, objects):
+            is_whole = self._are_joined(known.packs - packs, packs)
+            if not is_whole and forget_missing(known.top, objects):
                 self._forgotten.add(key)
             known = Remembered(known.top, packs)
-            if key not in self._trees:  # saved again, so that the next process need not check again
+            if (
+                not is_whole and key not in self._trees
+            ):  # saved again, so that the next process need not check again
                 self._unsaved[key] = (known.top.files, 0)
         self._trees[key] = known
         return Recalled(top=known.top, forgotten=self.lacks(key))
@@ -101,6 +104,10 @@ class StatCache:
         """
         return self._marks.pop(key, None)
 
+    def mark_of(self, key: str) -> Mark | None:
+        """Return the same, which stays noted."""
+        return self._marks.get(key)
+
     def file_of(self, key: str) -> bytes:
         """Return the hash of the file that the tree in memory was read from, or written to last; empty for none."""
         return self._written.get(key, b"")
@@ -111,6 +118,23 @@ class StatCache:
         if mark.is_worth_keeping and (written := self._written.get(key)):
             with suppress(OSError):  # the next process scans
                 write_mark(self._mark_path(key), written, mark, self._rooms)
+
+    def renew_mark(self, tree: WorkingTree, file: bytes, looked: Mark, reports: ChangeReports | None) -> None:
+        """Take a later moment after a restore: what it brought back may go again before the next look.
+
+        A name that comes and goes between two looks means a scan. Nothing is looked at here: what is reported is noted,
+        for the next process to look at. `looked` is the mark of the look before the restore, seen from `file`.
+        """
+        key = tree.cache_key
+        known = self._marks.get(key)
+        mark = looked if known is None else known
+        if reports is None or not mark.token or self.file_of(key) != file:
+            return
+        report = reports.since(tree, mark.token)
+        if report is not None and report.paths is not None:
+            self.note_mark(key, mark.later(report.token, report.paths, report.renewed))
+            if known is None:  # it is unclear what the tree in memory describes
+                del self._marks[key]
 
     def note_joined(self, pack: str, sources: Iterable[str]) -> None:
         """Note that a pack holds all that was in others, which are gone: nothing known of trees is in doubt."""

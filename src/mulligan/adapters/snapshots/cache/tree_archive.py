@@ -76,9 +76,12 @@ class Archive:
     def _signatures(self, row: int) -> Iterator[bytes]:
         return (self.listing(each).signatures for each in range(row, self.end(row)))
 
-    def leaves_out(self, row: int) -> bool:
-        """Return whether something in a folder, or below, is excluded."""
-        return any(self._row(each)[4] & _SKIPPED for each in range(row, self._row(row)[0]))
+    def leaving_out(self, row: int) -> list[int]:
+        """Return the rows of folders, of this one and those below, in which something is excluded."""
+        end = self.end(row)
+        if c_rows.with_flag is not None:
+            return c_rows.with_flag(self.rows, self.heap, row, end, _SKIPPED)
+        return [each for each in range(row, end) if self._row(each)[4] & _SKIPPED]
 
     def changed_since(self, folder: Folder) -> bytes:
         """Return a byte for each row: 1 where more is known of a folder by now than the row says.
@@ -114,6 +117,24 @@ class Archive:
         """Return whether a folder was known as a row of this archive, which is another row or above it."""
         shelf, first = folder.origin or (None, 0)
         return shelf is self and first <= row < self.end(first)
+
+    def block(self, row: int, number: int, at: int) -> tuple[bytes, memoryview]:
+        """Return the rows of a folder and all below, and their part of the heap, as they are in another archive.
+
+        There the folder has that number, and its part of the heap begins at `at`.
+        """
+        end = self.end(row)
+        first = self._row(row)[6]
+        last = self._row(end)[6] if end * _ROW.size < len(self.rows) else len(self.heap)
+        if c_rows.moved is not None:
+            return c_rows.moved(self.rows, self.heap, row, end, number - row, at - first), self.heap[
+                first:last
+            ]
+        rows = [
+            _ROW.pack(fields[0] + number - row, *fields[1:6], fields[6] + at - first, *fields[7:])
+            for fields in map(self._row, range(row, end))
+        ]
+        return b"".join(rows), self.heap[first:last]
 
     def end(self, row: int) -> int:
         """Return the row after the last one below a folder."""
@@ -176,18 +197,31 @@ NOTHING = Archive(memoryview(_HEAD.pack(0, 0)))
 
 
 def pack(top: Folder, packs: Iterable[str]) -> bytes:
-    """Put a tree into one piece."""
+    """Put a tree into one piece. What is as in an archive, with all below, is taken from there as it is."""
     order = _in_order(top)
+    starts: list[int] = []
+    count = 0
+    for folder in order:
+        starts.append(count)
+        count += 1 if (shelf := folder.shelf) is None else shelf[0].end(shelf[1]) - shelf[1]
     ends: dict[int, int] = {}
+    following = count
     for number in range(len(order) - 1, -1, -1):
         folder = order[number]
-        end = ends.setdefault(id(folder), number + 1)
+        end = ends.setdefault(id(folder), following)
         if folder.parent is not None:
             ends.setdefault(id(folder.parent), end)  # that of the last child is that of the parent
-    rows: list[bytes] = []
-    heap: list[bytes] = []
+        following = starts[number]
+    rows: list[bytes | memoryview] = []
+    heap: list[bytes | memoryview] = []
     at = 0
-    for folder in order:
+    for number, folder in enumerate(order):
+        if (shelf := folder.shelf) is not None:
+            there, block = shelf[0].block(shelf[1], starts[number], at)
+            rows.append(there)
+            heap.append(block)
+            at += len(block)
+            continue
         name, listing = os.fsencode(folder.name), folder.listing
         rest = marshal.dumps((folder.records, folder.racy, folder.groups, folder.unheld))
         pieces = (name, *listing, rest)
@@ -197,17 +231,19 @@ def pack(top: Folder, packs: Iterable[str]) -> bytes:
         heap.extend(pieces)
         at += sum(map(len, pieces))
     names = " ".join(sorted(packs)).encode("ascii")
-    return b"".join([_HEAD.pack(len(rows), len(names)), names, *rows, *heap])
+    return b"".join([_HEAD.pack(count, len(names)), names, *rows, *heap])
 
 
 def _in_order(top: Folder) -> list[Folder]:
+    """Return the folders of a tree as rows follow one another; of those that are as in an archive, the topmost."""
     found: list[Folder] = []
     pending = [top]
     while pending:
         folder = pending.pop()
         found.append(folder)
-        below = sorted(folder.children.values(), key=lambda child: os.fsencode(child.name), reverse=True)
-        pending.extend(below)
+        if folder.shelf is None:
+            below = sorted(folder.children.values(), key=lambda child: os.fsencode(child.name), reverse=True)
+            pending.extend(below)
     return found
 
 

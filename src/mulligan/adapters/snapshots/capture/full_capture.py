@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from mulligan.adapters.snapshots.cache.marks import Mark
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.format.pack_format import Kind
 from mulligan.adapters.snapshots.format.tree_format import decode, encode, folder_object, unheld_record
@@ -23,6 +24,7 @@ class Surveyed(Struct, frozen=True, eq=False):
     known: Folder | None  # what the scan compared with
     scan: Scan
     top: Folder
+    mark: Mark  # a moment before the scan, where another process reports what changes
 
 
 class Reading(Struct, eq=False):

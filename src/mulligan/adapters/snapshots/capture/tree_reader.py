@@ -94,6 +94,8 @@ class Looking(Struct, eq=False):
         served, known = self.served, self.known
         if served is None or known is None:
             return None
+        if self.surveyed is not None and self.surveyed.mark.token:
+            return None  # it was asked already, and said that a scan is due
         # What is mapped now is read. What was mapped before was reported when it no longer was.
         self._suspect_mapped(served, self.moments.maps(), known)
         refreshing = Refreshing(self.tree, known, served, self.records)
@@ -131,10 +133,12 @@ class Looking(Struct, eq=False):
     ) -> tuple[Folder, Iterable[tuple[Folder, str]]]:
         """Read the tree by a scan; return it, and the names of files with several links."""
         known, surveyed = self.known, self.surveyed
+        if surveyed is not None and surveyed.mark.token:
+            self.mark = surveyed.mark
+        elif self.mark.token:  # what changed between that scan and the token would be in no report
+            surveyed = None
         if keeps_no_times(self.tree.path):
             known = surveyed = None
-        if self.mark.token:  # what changed between that scan and the token would be in no report
-            surveyed = None
         reading = Reading(self.tree, known, self.records, witness, surveyed)
         top = reading.run(now_ns)
         self.inside, self.touched = reading.inside, reading.resolved

@@ -10,6 +10,7 @@ name until it is written and durable, so one that can be seen is complete.
 """
 
 import struct
+import threading
 from bisect import bisect_left
 from enum import IntEnum
 from functools import cached_property
@@ -28,6 +29,8 @@ HEADER = b"MLGNPACK" + struct.pack("<I", 1)
 _END = b"KCAPNGLM"
 ROW = struct.Struct("<QIIBB")
 _TRAILER = struct.Struct("<QI32s8s")
+_threads = threading.local()
+_FEW = 4_096  # objects: a set of them is made in less than a millisecond
 
 
 class Kind(IntEnum):
@@ -104,7 +107,13 @@ class Pack:
         """The ids of all objects, sorted. Few who open a pack ask for them all."""
         return struct.unpack(f"{ID_LENGTH}s" * self._count, self._ids)
 
+    @cached_property
+    def _few(self) -> frozenset[bytes]:
+        return frozenset(self.ids)
+
     def __contains__(self, object_id: bytes) -> bool:
+        if self._count <= _FEW:
+            return object_id in self._few
         return self._id_at(self._position(object_id)) == object_id
 
     def row(self, object_id: bytes) -> Row:
@@ -150,6 +159,10 @@ def _expand(stored: bytes, raw: int) -> bytes | None:
         # Frames are written without a size: one that names another was changed, and may name terabytes.
         if claimed not in (-1, raw):
             return None
-        return zstandard.ZstdDecompressor().decompress(stored, max_output_size=raw)
+        if not hasattr(
+            _threads, "decompressor"
+        ):  # one that is made for each object takes as long as the work
+            _threads.decompressor = zstandard.ZstdDecompressor()
+        return _threads.decompressor.decompress(stored, max_output_size=raw)
     except (zstandard.ZstdError, MemoryError):
         return None

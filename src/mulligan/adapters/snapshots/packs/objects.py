@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.snapshots.packs.pack_file import PackFile
     from mulligan.ports import PackStorage
 
-_FEW_SEARCHES = 512  # searching packs takes microseconds, a table of all their objects a tenth of a second
+_FEW_SEARCHES = 8_192  # searching packs takes microseconds, a table of all their objects a tenth of a second
 # At a folder that another process is changing: a listing made meanwhile may miss an object that moves.
 _LOOKS = 5
 

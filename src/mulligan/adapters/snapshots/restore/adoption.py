@@ -60,7 +60,7 @@ def _is_plain(folder: Path) -> bool:
 def _is_guarded(top: Folder) -> bool:
     """Return whether something in the tree is excluded from snapshots, or cannot be held by one."""
     return any(
-        folder.guarded if folder.shelf is None else folder.shelf[0].leaves_out(folder.shelf[1])
+        folder.guarded if folder.shelf is None else folder.shelf[0].leaving_out(folder.shelf[1])
         for folder in top.walk_unsealed()
     )
 

@@ -1,5 +1,6 @@
 """Folders of a tree as they were found, and what was learned of them."""
 
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
@@ -169,13 +170,22 @@ class Folder(Struct, eq=False):
 
     def with_name(self, name: str) -> "list[Folder]":
         """Return the folders, of this one and those below, that have a name in them."""
+        return self._those(lambda folder: name in folder.stats, lambda shelf, row: shelf.with_name(row, name))
+
+    def leaving_out(self) -> "list[Folder]":
+        """Return the folders, of this one and those below, in which something is excluded."""
+        return self._those(lambda folder: folder.skipped, lambda shelf, row: shelf.leaving_out(row))
+
+    def _those(
+        self, fits: "Callable[[Folder], bool]", rows_of: "Callable[[Archive, int], list[int]]"
+    ) -> "list[Folder]":
         found: list[Folder] = []
         for folder in self.walk_unsealed():
             if folder.shelf is None:
-                found += [folder] if name in folder.stats else []
+                found += [folder] if fits(folder) else []
             else:
                 shelf, row = folder.shelf
-                places = [shelf.folder_at(folder, each) for each in shelf.with_name(row, name)]
+                places = [shelf.folder_at(folder, each) for each in rows_of(shelf, row)]
                 found += [place for place in places if place is not None]
         return found
 

@@ -130,7 +130,7 @@ def _listed(maps: int) -> Iterator[tuple[int, int, bytes]]:
         data = b"".join(iter(lambda: os.read(maps, _PIECE), b""))
     except OSError:  # it ended
         return
-    for line in data.splitlines() if b"w-s " in data or b"wxs " in data else ():
+    for line in data.split(b"\n") if b"w-s " in data or b"wxs " in data else ():
         match = _LINE.fullmatch(line)
         if match is not None:
             major, minor, inode, path = match.groups()

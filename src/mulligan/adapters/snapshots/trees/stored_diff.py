@@ -23,7 +23,7 @@ from mulligan.domain.trees.tree_difference import Beside, EntryType, StoredConte
 
 _Records = dict[str, bytes]
 TYPES = {kind: EntryType[kind.name] for kind in (EntryKind.FILE, EntryKind.FOLDER, EntryKind.SYMLINK)}
-_REMEMBERED = 1024  # folders
+_REMEMBERED = 8_192  # folders: as many as hold some hundred changes, in the trees that one apply compares
 _HOLDS_NOTHING = identity_of(())
 
 

@@ -47,7 +47,7 @@ class TreeJournal:
     def __init__(self, tree: WorkingTree, seconds: Callable[[], float] = time.monotonic) -> None:
         self.tree = tree
         self._seconds = seconds
-        self._scanned = 0.0  # when a report last asked for a scan
+        self._begun = 0.0  # when all who asked were last made to scan
         self._exclusions = exclusions_of(tree)
         self._inotify: Inotify | None = None
         self._forget()
@@ -90,9 +90,10 @@ class TreeJournal:
         self._now += 1
         new = self._epoch + moment.to_bytes(_MOMENT, "big")
         since = int.from_bytes(token[_EPOCH:], "big")
+        if self._seconds() - self._begun > _LONGEST:  # no process may use a token from before any longer
+            self._begun, self._floor = self._seconds(), moment
         known = token[:_EPOCH] == self._epoch and self._floor <= since < moment
-        if not known or self._unseen > since or self._seconds() - self._scanned > _LONGEST:
-            self._scanned = self._seconds()
+        if not known or self._unseen > since:
             return TreeChanges(token=new, paths=None)
         return TreeChanges(
             token=new, paths=self._since(self._changed, since), renewed=self._since(self._renewed, since)
@@ -152,6 +153,7 @@ class TreeJournal:
             self.close()
             raise Unreported(exc.strerror or str(exc)) from exc
         self._epoch = os.urandom(_EPOCH)
+        self._begun = self._seconds()
 
     def _is_in_place(self) -> bool:
         """Return whether the tree's path leads to the folder that is watched, and to no other filesystem below."""

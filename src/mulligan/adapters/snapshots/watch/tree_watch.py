@@ -5,7 +5,6 @@ the whole tree sets it up again. What it cannot see at all is written down in do
 """
 
 import os
-from array import array
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -113,11 +112,8 @@ class Watch(Witness):
 
     def queued_below(self, folder: Folder, numbers: bytes) -> None:
         """Watch the folders below one that were put on the queue; a negative number is an errno."""
-        refused = min(array("i", numbers))
-        if self._inotify is not None and refused < 0:
+        if self._inotify is not None and (refused := self._watched.add_below(folder, numbers)) < 0:
             self._give_up(f"{TOO_MANY}: {OSError(-refused, os.strerror(-refused))}")
-        elif self._inotify is not None:
-            self._watched.add_below(folder, numbers)
 
     def _known_as(self, folder: Folder, number: int) -> None:
         self._entered.append(folder)

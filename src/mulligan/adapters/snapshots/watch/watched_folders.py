@@ -20,6 +20,7 @@ class WatchedFolders:
             Archive, array[int]
         ] = {}  # by row: the number of a folder that is not among those above; or 0
         self._tops: dict[Archive, list[Folder]] = {}  # the folders that these rows are below
+        self._places: dict[Archive, dict[int, int]] = {}  # rows by number; some have another number by now
 
     def opened(self) -> list[Folder]:
         """Return all that were taken out, or never were in an archive."""
@@ -28,16 +29,21 @@ class WatchedFolders:
     def folder(self, number: int) -> Folder | None:
         """Return the folder that events with this number are about; None: it left the tree."""
         found = self._folders.get(number)
-        for shelf, numbers in () if found is not None else self._rows.items():
-            if number in numbers:
-                row = numbers.index(number)
-                numbers[row] = 0
-                places = (shelf.folder_at(top, row) for top in self._tops[shelf] if shelf.has_below(top, row))
-                found = next(places, None)
-                if found is not None:
-                    self._put(found, number)
-                break
+        if found is None and (place := self._place_of(number)) is not None:
+            shelf, row = place
+            self._rows[shelf][row] = 0
+            places = (shelf.folder_at(top, row) for top in self._tops[shelf] if shelf.has_below(top, row))
+            found = next(places, None)
+            if found is not None:
+                self._put(found, number)
         return found
+
+    def _place_of(self, number: int) -> tuple[Archive, int] | None:
+        for shelf, places in self._places.items():
+            row = places.get(number)
+            if row is not None and self._rows[shelf][row] == number:
+                return shelf, row
+        return None
 
     def number(self, folder: Folder) -> int | None:
         """Return the number of a folder's watch; None: it has none, or another folder has it by now."""
@@ -60,15 +66,21 @@ class WatchedFolders:
         self._folders[number] = folder
         self._numbers[folder] = number
 
-    def add_below(self, folder: Folder, numbers: bytes) -> None:
-        """Know all folders below one, which are as in an archive; `numbers` has theirs, by row."""
+    def add_below(self, folder: Folder, numbers: bytes) -> int:
+        """Know all folders below one, which are as in an archive; `numbers` has theirs, by row.
+
+        Return the lowest of them, and 0 where there are none: a negative one is an errno, and then none is known.
+        """
         assert folder.origin is not None
         shelf, row = folder.origin
-        given = array("i", numbers)
-        rows = self._rows.setdefault(shelf, array("i", bytes(len(numbers))))
         end = shelf.end(row)
-        rows[row + 1 : end] = given[row + 1 : end]
-        self._tops.setdefault(shelf, []).append(folder)
+        given = array("i", memoryview(numbers).cast("i")[row + 1 : end].tobytes())
+        lowest = min(given, default=0)
+        if lowest >= 0:
+            self._rows.setdefault(shelf, array("i", bytes(len(numbers))))[row + 1 : end] = given
+            self._tops.setdefault(shelf, []).append(folder)
+            self._places.setdefault(shelf, {}).update(zip(given, range(row + 1, end), strict=True))
+        return lowest
 
     def remove(self, folder: Folder) -> int | None:
         """Forget a folder; return the number of its watch, if it has one."""

@@ -1,7 +1,7 @@
 """The process table: what the system says of any process. One that ended meanwhile says nothing."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 _NAMESPACES = ("pid", "user", "mnt")
 _PARENT, _SESSION, _TERMINAL, _FLAGS = 1, 3, 4, 6  # fields of stat, counted from the state
@@ -19,6 +19,11 @@ def all_processes() -> list[int]:
 def environment(pid: int) -> list[bytes]:
     """Return what a process was started with; nothing of another user's process."""
     return _read(pid, "environ").split(b"\0")
+
+
+def has_variable(pid: int, name: str) -> bool:
+    """Return whether a process was started with a variable of that name."""
+    return f"\0{name}=".encode() in b"\0" + _read(pid, "environ")
 
 
 def command_line(pid: int) -> str:
@@ -56,11 +61,10 @@ def is_restricted_further(pid: int) -> bool:
     A process that a launcher confined cannot undo that. Programs that users confine in other ways, with
     containers, bubblewrap or snaps, have namespaces of their own.
     """
-    theirs, ours = _status(pid), _status(os.getpid())
-    count = "Seccomp_filters"
+    theirs, filters = _read(pid, "status"), b"Seccomp_filters"
     return (
-        theirs.get("NoNewPrivs") == "1"
-        and int(theirs.get(count, 0)) > int(ours.get(count, 0))
+        _number(theirs, b"NoNewPrivs") == 1
+        and _number(theirs, filters) > _number(_read(os.getpid(), "status"), filters)
         and _namespaces(pid) == _namespaces(os.getpid())
     )
 
@@ -88,7 +92,18 @@ def _is_same(one: str, other: str) -> bool:
 def uses(pid: int, folders: Sequence[str]) -> bool:
     """Return whether a process uses one of these folders: works in it, or runs, maps or has open a file of it."""
     inside = tuple(f"{folder.rstrip('/')}/" for folder in folders)
-    return any(f"{path}/".startswith(inside) for path in _places(pid))
+    return any(f"{path}/".startswith(inside) for path in _places(pid)) or _has_mapped(pid, inside)
+
+
+def _has_mapped(pid: int, inside: Sequence[str]) -> bool:
+    """Return whether a process has mapped a file below these paths. Maps are long, and hardly ever name one."""
+    starts = tuple(os.fsencode(path).replace(b"\n", b"\\012") for path in inside)
+    maps = _read(pid, "maps")
+    if not any(start[:-1] in maps for start in starts):
+        return False
+    return any(
+        (line[line.find(b"/") :] + b"/").startswith(starts) for line in maps.splitlines() if b"/" in line
+    )
 
 
 def _places(pid: int) -> Iterator[str]:
@@ -100,13 +115,11 @@ def _places(pid: int) -> Iterator[str]:
         descriptors = []
     for descriptor in descriptors:
         yield _link(f"/proc/{pid}/fd/{descriptor}")
-    for line in _read(pid, "maps").splitlines():
-        yield os.fsdecode(line[line.find(b"/") :]) if b"/" in line else ""
 
 
-def _status(pid: int) -> Mapping[str, str]:
-    lines = _read(pid, "status").decode(errors="replace").splitlines()
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+def _number(status: bytes, name: bytes) -> int:
+    words = status.partition(b"\n" + name + b":")[2].split(maxsplit=1)
+    return int(words[0]) if words else 0
 
 
 def _namespaces(pid: int) -> list[str]:

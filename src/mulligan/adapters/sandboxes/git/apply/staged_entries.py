@@ -53,5 +53,5 @@ def staged_in(there: Git, index: Path, repository: Repository, wanted: Collectio
     staged = Staged(lines, len(f"H 100644 {repository.null_id} 0\t"), wanted)
     if empty := staged.paths_of(bytes.fromhex(_EMPTY[repository.object_format])):
         known = IndexFile(index.read_bytes(), repository.object_format)
-        staged.announced = frozenset(entry.path for entry in known.entries() if entry.announced) & empty
+        staged.announced = frozenset(entry.path for entry in known.odd_entries() if entry.announced) & empty
     return staged

@@ -22,7 +22,7 @@ from mulligan.adapters.sandboxes.private_sandbox import own_tree
 from mulligan.boundaries import act
 from mulligan.domain.checkpoints.checkpoint import Checkpoint
 from mulligan.domain.checkpoints.snapshot import Snapshot
-from mulligan.domain.resources.resource import Sandbox
+from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.domain.text.ids import CheckpointId
 from mulligan.ports import Publication, Unobserved, WorkingTree
 
@@ -91,7 +91,7 @@ class _Rebuilding(Struct, frozen=True, eq=False):
         modules = git_dirs_under(repository.git_dir / "modules")
         lenders = (repository.git_dir, *modules, *map(Path, bare.known_lenders()))
         with act("git.remake"):
-            bare.make(repository)
+            bare.make(repository, filters=self.sandbox.strategy is not Strategy.IN_PLACE)
             bare.note_pins(repository, pins, lenders)
         self._restore(self.sandbox.base)
         borrowed = pinned_trees(self.context.git, repository.git_dir, pins)

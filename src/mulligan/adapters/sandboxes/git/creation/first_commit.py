@@ -46,7 +46,7 @@ def begin(
     loose: set[str] = set()
     if own.exists():
         known = IndexFile(own.read_bytes(), repository.object_format)
-        for entry in known.entries():
+        for entry in known.odd_entries():
             if entry.mode == GITLINK_MODE:
                 links.append(entry.path)
             if entry.announced or entry.stage:

@@ -13,10 +13,12 @@ from msgspec import Struct
 from mulligan.adapters.sandboxes.git.repository.git_packs import GITLINK_MODE
 
 follow: "Callable[[bytearray, int, int, int], int] | None" = None
+odd: "Callable[[bytearray, int], list[tuple[int, bytes]] | None] | None" = None
+listing: "Callable[[bytes, int], dict[bytes, bytes] | None] | None" = None
 with suppress(ImportError):  # it was not built: the same in Python takes ten times as long
     from mulligan.adapters.sandboxes.git.position import _entries
 
-    follow = _entries.follow
+    follow, odd, listing = _entries.follow, _entries.odd, _entries.listing
 
 _HEADER = struct.Struct(">4sII")
 _STAT = struct.Struct(">10I")  # ctime, mtime (seconds, nanoseconds each), dev, ino, mode, uid, gid, size
@@ -53,14 +55,24 @@ class IndexFile:
         return any(name == b"link" for name, _ in self._extensions())
 
     def entries(self) -> Iterator[IndexEntry]:
-        data, flags_at = self._data, _STAT.size + self._id_size
         self._entries_end = _HEADER.size
-        for at, end, path in _walk(bytes(data), self._id_size):
-            mode = int.from_bytes(data[at + 24 : at + 28], "big")
-            high = data[at + flags_at]
-            more = data[at + flags_at + 2] if high & _EXTENDED else 0
-            yield IndexEntry(at, path, mode, (high & _STAGE) >> 4, bool(more & _INTENT))
+        for at, end, path in _walk(bytes(self._data), self._id_size):
+            yield self._entry(at, path)
             self._entries_end = end
+
+    def odd_entries(self) -> Iterator[IndexEntry]:
+        """Return those entries that are not simply a file: repositories, several versions, announced ones."""
+        found = odd(self._data, self._id_size) if odd is not None else None
+        if found is not None:
+            return (self._entry(at, path) for at, path in found)
+        return (e for e in self.entries() if e.stage or e.announced or e.mode == GITLINK_MODE)
+
+    def _entry(self, at: int, path: bytes) -> IndexEntry:
+        data, flags_at = self._data, at + _STAT.size + self._id_size
+        mode = int.from_bytes(data[at + 24 : at + 28], "big")
+        high = data[flags_at]
+        more = data[flags_at + 2] if high & _EXTENDED else 0
+        return IndexEntry(at, path, mode, (high & _STAGE) >> 4, bool(more & _INTENT))
 
     def object_of(self, entry: IndexEntry) -> str:
         at = entry.offset + _STAT.size
@@ -157,6 +169,9 @@ def listing_of(data: bytes, object_format: str) -> dict[bytes, bytes]:
     shared index has no path, and a NUL and a number instead.
     """
     id_size = 32 if object_format == "sha256" else 20
+    in_c = listing(data, id_size) if listing is not None else None
+    if in_c is not None:
+        return in_c
     flags_at = _STAT.size + id_size
     found: dict[bytes, bytes] = {}
     try:

@@ -11,6 +11,7 @@ from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_entries import same_entries
 from mulligan.adapters.sandboxes.git.position.index_lock import index_locked
 from mulligan.adapters.sandboxes.git.position.staged_objects import keep_staged
+from mulligan.adapters.sandboxes.git.repository.git_config import is_of_filter, read_settings
 from mulligan.adapters.sandboxes.git.repository.ref_locks import HEAD, PACKED, noting
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.boundaries import act
@@ -175,8 +176,10 @@ class Position:
             return None, None
         top = self._repository.top
         there = self._there.on(top, GIT_WORK_TREE=top, GIT_INDEX_FILE=wanted)
-        # A file that differs from its entry is not a failure: the user has not staged it.
-        there.attempt("-c", "core.untrackedCache=keep", "update-index", "-q", "--refresh")
+        # A file that differs from its entry is not a failure: the user has not staged it. Git would pass files through
+        # the filters of the repository's own configuration: a stranger may have named them.
+        if not any(map(is_of_filter, read_settings(self._there, self._repository))):
+            there.attempt("-c", "core.untrackedCache=keep", "update-index", "-q", "--refresh")
         return wanted.read_bytes(), wanted.stat().st_mtime_ns
 
 

@@ -51,10 +51,14 @@ class BareRepository:
         self.pack_folder = path / "objects" / "pack"
         self.git = callers.on(path, GIT_DIR=path)
 
-    def make(self, repository: Repository) -> None:
-        """Make it again, empty; it borrows the repository's objects and filters by the user's configuration."""
+    def make(self, repository: Repository, *, filters: bool = True) -> None:
+        """Make it again, empty; it borrows the repository's objects and filters by the user's configuration.
+
+        Without `filters` those that only the repository itself defines are left out: they are programs that a stranger
+        may have named, and nobody asked for a checkpoint of a hook.
+        """
         self._make_folders()
-        settings = for_checkpoints(read_settings(self.git, repository))
+        settings = for_checkpoints(read_settings(self.git, repository), filters=filters)
         borrow(self.path / "objects", repository.object_folders())
         write(self.path / "HEAD", "ref: refs/heads/checkpoints\n")
         write(self.path / "config", as_text(settings))

@@ -53,10 +53,15 @@ def for_sandbox(settings: Iterable[Setting], moved: Sequence[tuple[Path, Path]])
     ]
 
 
-def for_checkpoints(settings: Iterable[Setting]) -> list[Setting]:
-    """The settings of the user that make contents into blobs."""
-    kept = [s for s in settings if _OF_FILES.fullmatch(s.key)]
+def for_checkpoints(settings: Iterable[Setting], *, filters: bool) -> list[Setting]:
+    """The settings of the user that make contents into blobs, the repository's own filters only if asked for."""
+    kept = [s for s in settings if _OF_FILES.fullmatch(s.key) and (filters or not is_of_filter(s))]
     return [*kept, Setting("core.bare", "true")]
+
+
+def is_of_filter(setting: Setting) -> bool:
+    """Return whether a setting names a program through which git passes contents, or belongs to one."""
+    return setting.place[0] in ("filter", "lfs")
 
 
 def as_text(settings: Iterable[Setting]) -> str:
