@@ -21,6 +21,7 @@ from xdist.scheduler import LoadFileScheduling
 import mulligan
 from tests.support.long_run import LONGER
 from tests.support.page_examples import ExampleProject
+from tests.support.shared_database import place_of_run, use_shared_rows
 
 gc.disable()  # until all is imported and collected, all of which stays
 
@@ -45,13 +46,15 @@ os.environ["MULLIGAN_HOME"] = _HOMES
 _SETTINGS = tempfile.mkdtemp(prefix="mulligan-settings-")
 Path(_SETTINGS).chmod(0o755)  # some tests become another user
 os.environ["XDG_CONFIG_HOME"] = _SETTINGS
+_SERVER = place_of_run()
+use_shared_rows()  # where the run asks for it
 
 
 def pytest_unconfigure() -> None:
     """Remove the homes of all projects that tests made."""
     for folder, _, _ in os.walk(_HOMES):
         Path(folder).chmod(0o700)  # plans make folders that not even their owner may change
-    for made in (_HOMES, _SETTINGS):
+    for made in filter(None, (_HOMES, _SETTINGS, _SERVER)):
         shutil.rmtree(made, ignore_errors=True)
 
 
@@ -60,17 +63,28 @@ pytest.register_assert_rewrite("tests.faults.chaos", "tests.faults.syscall_trial
 LONGEST_FIRST = Path(__file__).with_name("longest_first.txt").read_text("utf-8").split()
 # Tests that are not measured at all, because loops take twice as long then, and what they run others run too.
 UNMEASURED = (
+    "tests/commands/test_apply_commits.py",
+    "tests/commands/test_confined_tools.py",
+    "tests/commands/test_interactive.py",
+    "tests/commands/test_limit.py",
     "tests/faults/test_apply_cut_off",
     "tests/faults/test_bisect_cut_off",
     "tests/faults/test_boundaries",
+    "tests/faults/test_concurrency.py",
     "tests/faults/test_databases",
     "tests/faults/test_fork_cut_off",
+    "tests/faults/test_full_disk.py",
     "tests/faults/test_paths_cut_off",
     "tests/faults/test_saves.py",
+    "tests/faults/test_survivors.py",
     "tests/faults/test_syscalls",
     "tests/faults/test_undo_cut_off",
+    "tests/properties/test_git_property.py",
+    "tests/properties/test_history_property.py",
     "tests/sweeps/",
     "tests/test_",
+    "tests/unit/sandboxes/test_git_applying.py",
+    "tests/unit/sandboxes/test_git_checkouts.py",
 )
 
 

@@ -33,6 +33,7 @@ READS_SURROUNDINGS = {
     "cli/": "terminals describe themselves in variables (NO_COLOR, COLUMNS)",
     "adapters/tools/launcher/launcher.py": "a program of its own, in its own process: its environment is its input",
     "adapters/tools/worker/worker.py": "likewise",
+    "adapters/local_server/warm_process.py": "its forks take over the environment of the process that asks",
 }
 # Who may write to stdout and stderr.
 PRINTS = {
@@ -40,6 +41,7 @@ PRINTS = {
     "__main__.py": "tells what went wrong before cli could be imported",
     "adapters/tools/launcher/launcher.py": "a program of its own: its streams are how it answers",
     "adapters/tools/worker/worker.py": "likewise",
+    "adapters/local_server/warm_process.py": "its forks take over the streams of the process that asks",
 }
 # Who may ask for one type of resource; all others ask for its traits.
 NAMES_TYPES = {

@@ -123,6 +123,7 @@ serve --stop
 projects
 projects prune --dry-run
 project export ../saved.mulligan --force
+database upgrade
 project import ../saved.mulligan ../imported
 projects
 help plan apply

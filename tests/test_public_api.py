@@ -35,7 +35,7 @@ try_hooks uninstall_hooks
 # What programs call, with the names they may give.
 SIGNATURES = {
     "open": "path",
-    "init": "path home fresh",
+    "init": "path home fresh database",
     "projects": "",
     "prune_projects": "dry_run",
     "agents": "",
@@ -114,6 +114,7 @@ ELSEWHERE = {
     "agent unpause": "pause_hooks",
     "init": "init",
     "projects": "projects",
+    "database upgrade": "Project.upgrade_database",
     "project export": "Project.export",
     "project import": "import_project",
     "run": "Project.run_command",

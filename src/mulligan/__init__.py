@@ -9,10 +9,9 @@
 Everything is loaded when it is first used: `import mulligan` costs next to nothing.
 """
 
-from typing import TYPE_CHECKING
-
 from mulligan.lazy_exports import lazy_exports
 
+TYPE_CHECKING = False  # that of `typing`, which takes longer to load than a short command that is handed over
 if TYPE_CHECKING:
     from mulligan import errors as errors
     from mulligan.adapters.homes.home_archive import Exported as Exported

@@ -1,7 +1,10 @@
 """Names that a package offers and loads when they are first used."""
 
-import importlib
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
+TYPE_CHECKING = False  # that of `typing` takes as long to load as the rest of `import mulligan`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 
 def lazy_exports(
@@ -16,6 +19,8 @@ def lazy_exports(
     offered = sorted(modules)
 
     def load(name: str) -> object:
+        import importlib  # here: a short command that is handed over needs none of it
+
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if modules[name] == package:

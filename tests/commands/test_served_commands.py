@@ -100,6 +100,16 @@ def test_what_changed_is_captured_and_nothing_else_is_looked_at(project: Path) -
     assert (status["watched_trees"], status["unwatched"]) == (1, "")
 
 
+def test_what_a_rollback_brought_back_may_go_again(project: Path) -> None:
+    """A name that comes and goes between two looks means a scan: a rollback looks once more when it is done."""
+    checkpoint(project)
+    for _ in range(2):
+        (sandbox(project) / "d4" / "f401").unlink()
+        assert last_look(project) == ""
+        data_of(project, "rollback", "--yes", "p", "first")
+        assert (sandbox(project) / "d4" / "f401").read_text() == "401\n"
+
+
 def test_a_server_that_is_killed_is_not_missed(project: Path) -> None:
     checkpoint(project)
     pid = data_of(project, "serve", "--status")["pid"]
@@ -129,7 +139,7 @@ def test_an_installation_of_another_version_is_not_answered(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint(project)
-    monkeypatch.setattr("mulligan.wiring.surroundings._PROGRAM", Path(__file__))
+    monkeypatch.setattr("mulligan.adapters.local_server.installation.installation", lambda: (1, 2, 3))
     assert last_look(project) != ""
 
 

@@ -156,6 +156,9 @@ class FilePlanLocks(Struct, kw_only=True, frozen=True, eq=False):
     def was_asked_to_stop(self, plan_id: PlanId) -> bool:
         return _has_word(self._file(plan_id), _ASKED)
 
+    def close(self) -> None:
+        """Leave all as it is: no file stays open between two questions."""
+
     def take_over(self, plan_id: PlanId, children: Sequence[PlanId]) -> list[PlanId]:
         """End the process that holds the lock, or stop the thread; return what was taken from one that lives on.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan.wiring.surroundings import locate
@@ -27,6 +28,10 @@ def known_words(around: Surroundings, named: str | None) -> Generator[KnownWords
         around=around, project_file=place.home / "config.toml", folder=place.folder
     ).of_project()
     database = database_in(place.folder, place.home, settings)
+    if not isinstance(database, Path):
+        from mulligan.errors import DatabaseUnusable
+
+        raise DatabaseUnusable(database=database.shown, reason="a shell does not wait for a server")
     with closing(reader_of(database, mode="rw", patience=_PATIENCE)) as connection:
         yield KnownWords(connection)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from mulligan import errors
 from mulligan.adapters.homes.home_search import Standing
 from mulligan.ports import StopRequest, Unobserved
 from mulligan.wiring.surroundings import locate, look_around
@@ -36,14 +37,23 @@ def open(path: str | Path = ".") -> Project:
     return open_project(look_around({}), None if str(path) == "." else str(path), Unobserved())
 
 
-def init(path: str | Path = ".", *, home: str | Path | None = None, fresh: bool = False) -> Project:
+def init(
+    path: str | Path = ".",
+    *,
+    home: str | Path | None = None,
+    fresh: bool = False,
+    database: str | None = None,
+) -> Project:
     """Make a project in that folder, or open the one that is there.
 
     `home` is the folder for what mulligan keeps of it, which is otherwise one in the user's state folder. With `fresh`
-    the folder gets a new home, without plans; a home that it had stays as it is.
+    the folder gets a new home, without plans; a home that it had stays as it is. `database` is the address of a
+    PostgreSQL database that holds its plans and checkpoints, `postgresql://HOST/DATABASE`, without a password.
     """
     place = None if home is None else str(home)
-    project, _ = make_project(look_around({}), str(path), Unobserved(), home=place, fresh=fresh)
+    project, _ = make_project(
+        look_around({}), str(path), Unobserved(), home=place, fresh=fresh, database=database
+    )
     project.prepare()
     return project
 
@@ -143,15 +153,34 @@ def project_in(
 
 
 def make_project(
-    around: Surroundings, folder: str, observer: Observer, *, home: str | None = None, fresh: bool = False
+    around: Surroundings,
+    folder: str,
+    observer: Observer,
+    *,
+    home: str | None = None,
+    fresh: bool = False,
+    database: str | None = None,
+    store: str | None = None,
 ) -> tuple[Project, bool]:
     """Open the project of a folder, and return whether it had to be made.
 
-    `home` names the place of its home, and with `fresh` it gets a new one whatever home it has.
+    `home` names the place of its home, and with `fresh` it gets a new one whatever home it has. `database` is the
+    address of the PostgreSQL server that is to hold its rows, and `store` that of the bucket for its packs.
     """
     from mulligan.wiring.home_wiring import make
 
-    place, new = make(around, folder, home, fresh=fresh)
+    if database is None:
+        if store is not None:
+            raise errors.StoreNotShared(store=store, database="a file in the project home")
+        place, new = make(around, folder, home, fresh=fresh)
+    else:
+        from mulligan.api.operations.shared_project import make_shared_project
+
+        place, new = make_shared_project(around, folder, home, fresh=fresh, database=database)
+        if store is not None:
+            from mulligan.api.operations.shared_project import use_store
+
+            use_store(around, place, store)
     return _project(place, around, observer), new
 
 

@@ -41,9 +41,25 @@ class ProjectUpkeep:
         return self._services.adapters.home
 
     @property
-    def database(self) -> Path:
-        """The file that plans and checkpoints are recorded in."""
-        return self._services.adapters.database_path
+    def database(self) -> Path | str:
+        """The file that plans and checkpoints are recorded in, or the address of the server that has them."""
+        place = self._services.adapters.database_place
+        return place if isinstance(place, Path) else place.shown
+
+    @property
+    def is_shared(self) -> bool:
+        """True where plans and checkpoints are recorded in a PostgreSQL server."""
+        return isinstance(self.database, str)
+
+    def upgrade_database(self) -> tuple[int, int]:
+        """Bring the tables to this version; return the version they had and the one they have.
+
+        Those in a file are brought up to date whenever it is opened, those of a shared project only here.
+        """
+        from mulligan.wiring.database_place import upgrade_database
+
+        self._threads.close()
+        return upgrade_database(self._services.adapters.database_place)
 
     def close(self) -> None:
         """Close the database, which is opened again when needed; no other thread may be using the project."""

@@ -29,6 +29,7 @@ _GROUPS = {
     "plan": "mulligan.cli.commands.plans.plan_group",
     "checkpoint": "mulligan.cli.commands.checkpoint_commands",
     "config": "mulligan.cli.commands.config_commands",
+    "database": "mulligan.cli.commands.database_commands",
     "project": "mulligan.cli.commands.home_commands",
     "tool": "mulligan.cli.commands.tool_commands",
     "try": "mulligan.cli.commands.forks.try_commands",

@@ -156,16 +156,24 @@ def _bracketed(text: str) -> object:
 
 
 def database_url() -> ValueType:
-    """The address of a database file. Messages do not repeat it: addresses may hold passwords."""
+    """The address of a database. Messages do not repeat it: addresses may hold passwords."""
 
     def check(value: object) -> Json:
+        if isinstance(value, str) and value.startswith("postgresql://") and "\0" not in value:
+            from mulligan.config.database_address import parts_of  # here: most projects have a file
+
+            try:
+                parts_of(value)
+            except ValueError as exc:
+                raise Unfit(str(exc)) from exc
+            return value
         if not isinstance(value, str) or not value.startswith("sqlite:///") or "\0" in value:
-            raise Unfit("is not the address of a SQLite file")
+            raise Unfit("is neither the address of a SQLite file nor of a PostgreSQL database")
         if value.removeprefix("sqlite:///") in ("", ":memory:"):
             raise Unfit("names no file; a database in memory would forget every plan")
         return value
 
-    return ValueType(allowed="sqlite:///PATH", check=check)
+    return ValueType(allowed="sqlite:///PATH, postgresql://HOST/DATABASE", check=check)
 
 
 def command_line() -> ValueType:

@@ -9,6 +9,8 @@ The class `MulliganError` and its five families are in `root`:
 - `Conflicted`: exit code 4, in `conflicts`
 - `Interrupted`: exit code 130
 
+Those of object stores are together in `stores`, whichever family they belong to.
+
 An error is raised with facts; its message and hint are templates over them. Facts are part of the JSON
 output, so their names are as stable as the fields of any other answer. A hint that names operations is `Advice`:
 `next_step` has the operations as data, and each front door words them.
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from mulligan.errors.misuses import *
     from mulligan.errors.refused_places import *
     from mulligan.errors.refused_plans import *
+    from mulligan.errors.stores import *
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
@@ -52,25 +55,31 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "ToolsInvalid UsageWrong"
         ),
         "mulligan.errors.refused_places": (
-            "AgentFileUnusable AgentMissing AgentPlaceUnsuitable ApplyUnderWay BranchDiffers ChangedMeanwhile "
-            "CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseTooNew DiskLimitExceeded "
-            "ExtraMissing FileInUse LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay "
+            "AgentFileUnusable AgentMissing AgentPlaceUnsuitable ApplyUnderWay BranchDiffers "
+            "ChangedMeanwhile CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseNotMade "
+            "DatabaseOfAnotherProject DatabaseTooNew DatabaseTooOld DiskLimitExceeded ExtraMissing "
+            "FileInUse LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay "
             "PathIsFolder PathNotForgettable PathNotInCheckpoint PathNowhere PathOutside PathReserved "
-            "ProjectBusy ProjectCopied ProjectForeign ProjectHomeMissing ProjectInSandbox "
-            "ProjectMadeMeanwhile ProjectNotFound ProjectUncertain ProjectUnusable RealPathImpossible "
-            "ResourceUnsuitable SandboxMissing TargetExists ToolArgumentsUnfit ToolMissing "
-            "ToolNotCheckpointable ToolUnknown ToolsUnsafe ToolsUntrusted TreeChanged"
+            "PoolerInTheWay ProjectBusy ProjectCopied ProjectForeign ProjectHomeMissing "
+            "ProjectInSandbox ProjectMadeMeanwhile ProjectNotFound ProjectUncertain ProjectUnusable "
+            "RealPathImpossible ResourceUnsuitable SandboxMissing TargetExists ToolArgumentsUnfit "
+            "ToolMissing ToolNotCheckpointable ToolUnknown ToolsUnsafe ToolsUntrusted TreeChanged"
+        ),
+        "mulligan.errors.stores": (
+            "StoreClockSkewed StoreForbidden StoreForeign StoreMissing StoreMoved StoreNotShared StoreUnreachable "
+            "StoreUnsuitable"
         ),
         "mulligan.errors.refused_plans": (
-            "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CallNotFound CheckpointForeign "
-            "CheckpointNeeded CheckpointNotATarget CheckpointNotFound CheckpointsUnlike ConfirmationMissing "
-            "ConflictUnknown CorrectionNotFound DecisionNotFound DecisionOutOfReach DecisionSuperseded "
-            "Declined EntryNotFound MarkersLeft NewerWork NoPlanSuits NoPlansYet NoStepUnderWay NotASession "
-            "NotBuiltYet NothingApplied NothingToAppend NothingToChoose NothingToCompare NothingToRedo "
-            "NothingToUndo PlanAlreadyApplied PlanAlreadyComplete PlanBusy PlanCancelled PlanFileDiffers "
-            "PlanIsChild PlanNotATry PlanNotFound PlanNotReady PlanTakenOver RollbackDisabled SandboxesGone "
-            "SessionClosed StepNameTaken StepNotFound StepUnderWay TerminalMissing TransitionIllegal "
-            "VariantNotFound"
+            "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CallNotFound "
+            "CheckpointForeign CheckpointNeeded CheckpointNotATarget CheckpointNotFound "
+            "CheckpointsUnlike ClaimUncertain ConfirmationMissing ConflictUnknown CorrectionNotFound "
+            "DecisionNotFound DecisionOutOfReach DecisionSuperseded Declined EntryNotFound "
+            "MarkersLeft NewerWork NoPlanSuits NoPlansYet NoStepUnderWay NotASession NotBuiltYet "
+            "NothingApplied NothingToAppend NothingToChoose NothingToCompare NothingToRedo "
+            "NothingToUndo PlanAlreadyApplied PlanAlreadyComplete PlanBusy PlanBusyElsewhere "
+            "PlanCancelled PlanFileDiffers PlanIsChild PlanNotATry PlanNotFound PlanNotReady "
+            "PlanTakenOver RollbackDisabled SandboxesGone SessionClosed StepNameTaken StepNotFound "
+            "StepUnderWay TerminalMissing TransitionIllegal VariantNotFound"
         ),
     },
 )

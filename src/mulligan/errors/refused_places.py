@@ -313,6 +313,43 @@ class DatabaseTooNew(Refused):
     hint = "install a newer mulligan"
 
 
+class DatabaseTooOld(Refused):
+    """An older mulligan made the tables of a shared project, and no command but `database upgrade` changes them."""
+
+    message = "the database {database} has version {found}; this mulligan needs version {known}"
+    hint = Advice(
+        "upgrade mulligan on all machines that use it, then run ",
+        NextStep("database.upgrade"),
+        " once; until then use the older version",
+    )
+
+
+class DatabaseNotMade(Refused):
+    """The database of a shared project has no tables: they were removed, or the address is another one."""
+
+    message = "the database {database} holds no project"
+    hint = Advice(
+        NextStep("config.get", key="core.database.url"),
+        " shows which database is used; `mulligan init --database ADDRESS` makes a project in one",
+    )
+
+
+class DatabaseOfAnotherProject(Refused):
+    """The database of a shared project was replaced by that of another project."""
+
+    message = "the database {database} holds another project than the one that this folder belongs to"
+    hint = Advice(
+        NextStep("config.get", key="core.database.url"), " shows which database is used; set the right one"
+    )
+
+
+class PoolerInTheWay(Refused):
+    """PostgreSQL is reached through a connection pooler, and claims need sessions."""
+
+    message = "{database} is reached through a connection pooler, which does not keep sessions apart"
+    hint = "name the server itself: use the address and port on which PostgreSQL listens in core.database.url"
+
+
 class DatabaseForeign(Refused):
     """The database does not contain a plan that ran in this project."""
 

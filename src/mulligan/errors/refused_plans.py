@@ -140,11 +140,32 @@ class PlanBusy(Refused):
     )
 
 
+class PlanBusyElsewhere(PlanBusy):
+    """A live process on another machine is working on the plan."""
+
+    message = "process {pid} on {host} has been working on plan {plan_id} since {since}"
+
+
 class PlanTakenOver(Refused):
     """Another process has taken over the plan; this one must not write any longer."""
 
     message = "plan {plan_id} was taken over by another process"
     hint = Advice("look at it with ", NextStep("status", plan="{plan_id}"))
+
+
+class ClaimUncertain(PlanTakenOver):
+    """The server of a shared project has not answered for so long that another machine may work on the plan."""
+
+    message = (
+        "the server {database} has not answered for {seconds:.0f} s: "
+        "another machine may be working on plan {plan_id}"
+    )
+    hint = Advice(
+        "restore the connection to the server, look at the plan with ",
+        NextStep("status", plan="{plan_id}"),
+        ", and continue it with ",
+        NextStep("resume", plan="{plan_id}"),
+    )
 
 
 class PlanAlreadyApplied(Refused):

@@ -28,6 +28,7 @@ class LockHolder(Struct, frozen=True, kw_only=True):
     pid: int
     since: datetime
     within: tuple[PlanId, ...] | None = None  # the plans that this work is part of; None: not known
+    host: str | None = None  # None: this one
 
 
 class Locks(Protocol):
@@ -63,3 +64,6 @@ class Locks(Protocol):
 
     def was_asked_to_stop(self, plan_id: PlanId) -> bool:
         """Return whether the one who holds it, or held it last, was asked to stop."""
+
+    def close(self) -> None:
+        """Give back what questions about holders use, which the next question opens again; claims stay."""

@@ -47,6 +47,12 @@ class SqlConnection(Protocol):
         database writes: what it reads stays true until it commits, and statements may count on that (`MAX(seq) + 1`).
         """
 
+    def fence_step(self) -> int:
+        """Return by how much a claim raises the fence of its plan: no two claims may get the same number.
+
+        Where a failover may forget the last commits, a step that is drawn at random keeps two claims apart.
+        """
+
     def changes(self) -> int:
         """Return a number that is different after another connection has committed; it is cheap to ask for."""
 

@@ -12,7 +12,7 @@ from mulligan import errors
 from mulligan.domain.resources.resource import Resource, type_of_folder
 from mulligan.ports import StopRequest
 from mulligan.rows.place_codec import Places
-from mulligan.wiring.database_place import SQLITE, database_at, database_in, reader_of
+from mulligan.wiring.database_place import SQLITE, database_at, database_in, reader_of, shared_claims
 from mulligan.wiring.layered_settings import LayeredSettings
 from mulligan.wiring.system_clock import SystemClock, UlidSource
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.homes.home_search import ProjectPlace
     from mulligan.adapters.other_projects import LocalNeighbours
     from mulligan.adapters.plan_locks import FilePlanLocks
+    from mulligan.adapters.postgres.server_address import ServerAddress
     from mulligan.adapters.sandboxes.kind_registry import LocalSandboxKinds
     from mulligan.adapters.sandboxes.parked_trees import ParkedTrees
     from mulligan.adapters.sandboxes.plan_folders import LocalPlanFolders, LocalRepositoryFolders
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
     from mulligan.domain.agents.conversation import Lineage
     from mulligan.domain.agents.left_process import RunningProcess
     from mulligan.osfiles.tempdirs import Rooms
-    from mulligan.ports import ChangeReports, Confinement, Pins, RealPlaces
+    from mulligan.ports import ChangeReports, Confinement, Locks, Pins, RealPlaces
     from mulligan.rows.database import Database
     from mulligan.rows.sql_connection import SqlConnection
     from mulligan.wiring.sandbox_kinds import ProjectSandboxes
+    from mulligan.wiring.store_wiring import ObjectStore
     from mulligan.wiring.surroundings import Surroundings
 
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - tools may write them, we do not
@@ -78,37 +80,55 @@ class Adapters:
         self.settings = LayeredSettings(around=around, project_file=self.settings_file, folder=place.folder)
 
     @cached_property
-    def database_path(self) -> Path:
-        """The file of the database."""
+    def database_place(self) -> Path | ServerAddress:
+        """The file of the database, or the address of the server that has it."""
         return database_in(self.project, self.home, self.settings.of_project())
 
     @cached_property
     def database(self) -> Database:
-        """The database. An empty one beside a full store is a loss, not a new project."""
+        """The database. An empty file beside a full store is a loss, not a new project."""
+        place = self.database_place
+        if not isinstance(place, Path):
+            store = self.object_store
+            return database_at(place, self.places, self.prepare, store.check if store is not None else None)
         from mulligan.wiring.store_wiring import pack_storage
 
-        files = (self.database_path, Path(f"{self.database_path}-wal"))
+        files = (place, Path(f"{place}-wal"))
         # A log without its database is a loss too: SQLite would begin a new one, and drop the log.
         empty = not files[0].exists() or not any(file.exists() and file.stat().st_size for file in files)
         if empty and pack_storage(self).list():
             raise errors.DatabaseUnusable(
-                database=str(self.database_path),
+                database=str(place),
                 reason="it is empty or missing, but the store beside it holds snapshots",
                 hint=f"put the database back; to start from scratch instead, move {self.home} away",
             )
-        return database_at(self.database_path, self.places, self.prepare)
+        return database_at(place, self.places, self.prepare)
+
+    @cached_property
+    def object_store(self) -> ObjectStore | None:
+        """The bucket that holds the packs; None where they are in a folder of the home."""
+        url = self.settings.of_project().store_url
+        if url is None:
+            return None
+        from mulligan.wiring.store_wiring import object_store_of  # here: most projects have a folder
+
+        return object_store_of(self, url)
 
     def close(self) -> None:
         """Give the database back, if it was opened."""
         if "database" in self.__dict__:
             self.database.close()
+        if self.__dict__.get("object_store") is not None:
+            self.__dict__["object_store"].register.close()
+        if "locks" in self.__dict__:
+            self.locks.close()
 
     @cached_property
     def reports(self) -> ChangeReports | None:
         """The reports of the local server on what changed in trees; None where none runs."""
         from mulligan.adapters.local_server.change_questions import ServedReports
+        from mulligan.adapters.local_server.installation import installation
         from mulligan.adapters.local_server.server_place import ServerPlace
-        from mulligan.wiring.surroundings import installation
 
         place = ServerPlace(home=self.home, environ=self.around.environ)
         return ServedReports(place, installation()) if place.read() is not None else None
@@ -191,7 +211,7 @@ class Adapters:
 
         named = filter(None, [self.around.environ.get("TMPDIR")])
         return LandlockConfinement(
-            kept=(self.home, self.database_path),
+            kept=(self.home, database) if isinstance(database := self.database_place, Path) else (self.home,),
             project=self.project,
             scratch=self._scratch,
             temporary=[Path(folder) for folder in (*named, *_TEMPORARY) if Path(folder).is_dir()],
@@ -226,9 +246,12 @@ class Adapters:
         def read(project: Path) -> tuple[SqlConnection, Places] | None:
             place = place_of(project, index)
             other = Adapters(place=place, around=self.around, stop=None) if place is not None else None
-            if other is None or not other.database_path.is_file():
+            if other is None:
                 return None
-            return reader_of(other.database_path, mode="ro", patience=10.0), other.places
+            there = other.database_place
+            if isinstance(there, Path) and not there.is_file():
+                return None
+            return reader_of(there, mode="ro", patience=10.0), other.places
 
         return LocalNeighbours(project=self.project, home_of=home_of, read=read)
 
@@ -240,13 +263,15 @@ class Adapters:
         return home_census(self.around, self.place)
 
     @cached_property
-    def locks(self) -> FilePlanLocks:
+    def locks(self) -> Locks:
         """The locks of plans."""
+        if not isinstance(place := self.database_place, Path):
+            return shared_claims(place, self.clock, self._asked)
         from mulligan.adapters.plan_locks import FilePlanLocks
 
         return FilePlanLocks(folder=self.home / "locks", clock=self.clock, stop=self._asked)
 
-    def find_locks(self) -> FilePlanLocks:
+    def find_locks(self) -> Locks:
         """Return the locks of plans; who seldom needs them asks here."""
         return self.locks
 

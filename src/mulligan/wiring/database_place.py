@@ -6,55 +6,145 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mulligan import errors
-from mulligan.errors import Advice, NextStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
+    from mulligan.adapters.postgres.server_address import ServerAddress
     from mulligan.config import Settings
-    from mulligan.rows.database import Database
+    from mulligan.ports import Clock, Locks, StopRequest
+    from mulligan.rows.database import Database, RowGuard
     from mulligan.rows.place_codec import Places
     from mulligan.rows.sql_connection import SqlConnection
 
 SQLITE = "sqlite:///"
+POSTGRESQL = "postgresql://"
 
 
-def database_in(folder: Path, home: Path, settings: Settings) -> Path:
-    """The file of the database: that of the project home, unless the settings name another, relative to the folder."""
+def database_in(folder: Path, home: Path, settings: Settings) -> Path | ServerAddress:
+    """The file of the database, or the address of the server that has it.
+
+    It is that of the project home, unless the settings name another one; paths are relative to the folder.
+    """
     url = settings.database_url
     if url is None:
         return home / "mulligan.db"
-    if not url.startswith(SQLITE):
-        raise errors.NotBuiltYet(
-            feature=f"a database other than SQLite (core.database.url: {url})",
-            hint=Advice(
-                "use `sqlite:///PATH`, or unset it with ", NextStep("config.unset", key="core.database.url")
-            ),
-        )
+    if url.startswith(POSTGRESQL):
+        from mulligan.adapters.postgres.server_address import ServerAddress  # here: most projects have a file
+
+        return ServerAddress.of(url)
     path = url.removeprefix(SQLITE)
     if not path:
         raise errors.SettingInvalid(key="core.database.url", reason="names no file", allowed="sqlite:///PATH")
     return folder / path
 
 
-def database_at(path: Path, places: Places, prepare: Callable[[], None]) -> Database:
-    """Return the database in that file, opened when it is first needed, after `prepare`.
+def database_at(
+    place: Path | ServerAddress,
+    places: Places,
+    prepare: Callable[[], None],
+    guard: RowGuard | None = None,
+) -> Database:
+    """Return the database there, opened when it is first needed, after `prepare`.
 
-    Paths in its rows are relative to the places.
+    Paths in its rows are relative to the places; the guard may refuse a transaction that writes.
     """
-    from mulligan.adapters.db.database_file import open_sqlite
     from mulligan.rows.database import Database
 
     def connect() -> SqlConnection:
         prepare()
-        return open_sqlite(path)
+        if not isinstance(place, Path):
+            return open_shared(place)
+        from mulligan.adapters.db.database_file import open_sqlite
 
-    return Database(connect, places)
+        return open_sqlite(place)
+
+    return Database(connect, places, guard)
 
 
-def reader_of(path: Path, *, mode: Literal["ro", "rw"], patience: float) -> SqlConnection:
+def open_shared(address: ServerAddress) -> SqlConnection:
+    """Open the database of a shared project."""
+    if address.project is None:
+        raise errors.DatabaseNotMade(database=address.shown)
+    require_driver()
+    from mulligan.adapters.postgres.schema_versions import open_postgres
+
+    return open_postgres(address)
+
+
+def make_shared(address: ServerAddress, project: str) -> None:
+    """Make the tables of a project that has them not yet; refuse those of another project."""
+    from mulligan.adapters.postgres.schema_versions import make_schema
+
+    if make_schema(address, project) != project:
+        raise errors.DatabaseOfAnotherProject(database=address.shown)
+
+
+def shared_project_in(url: str) -> str | None:
+    """Return the id of the project that a server holds at that address; None for none."""
+    require_driver()
+    from mulligan.adapters.postgres.schema_versions import project_in
+    from mulligan.adapters.postgres.server_address import ServerAddress
+
+    return project_in(ServerAddress.of(url))
+
+
+def shared_claims(address: ServerAddress, clock: Clock, stop: StopRequest | None) -> Locks:
+    """Return the claims of plans of a shared project."""
+    require_driver()
+    import os
+    import socket
+
+    from mulligan.adapters.postgres.postgres_claims import PostgresClaims
+    from mulligan.wiring.surroundings import boot_id
+
+    # A process id means something to processes of the same boot and the same namespace only.
+    machine = f"{boot_id()} {os.stat('/proc/self/ns/pid').st_ino}"  # noqa: PTH116 - one question
+    return PostgresClaims(address=address, clock=clock, stop=stop, host=socket.gethostname(), machine=machine)
+
+
+def upgrade_database(place: Path | ServerAddress) -> tuple[int, int]:
+    """Bring the tables of a project to this version; return the version they had, and the one they have."""
+    if isinstance(place, Path):
+        from contextlib import closing
+
+        from mulligan.adapters.db.connection import SqliteConnection
+        from mulligan.adapters.db.database_file import NEWEST_VERSION, open_sqlite, version_of
+
+        with closing(SqliteConnection(place)) as connection:
+            found = version_of(connection)
+        open_sqlite(place).close()
+        return found, NEWEST_VERSION
+    require_driver()
+    from mulligan.adapters.postgres.schema_versions import upgrade_schema
+
+    return upgrade_schema(place)
+
+
+def require_driver() -> None:
+    """Refuse a database on a server where the packages for it are not installed."""
+    require_package("psycopg", "a database on PostgreSQL")
+
+
+def require_package(name: str, feature: str) -> None:
+    """Refuse a part of shared projects where the packages for it are not installed."""
+    from importlib.util import find_spec
+
+    if find_spec(name) is None:
+        import sys
+
+        raise errors.ExtraMissing(
+            extra="shared",
+            feature=feature,
+            command=f"{sys.executable} -m pip install 'mulligan[shared]'",
+        )
+
+
+def reader_of(place: Path | ServerAddress, *, mode: Literal["ro", "rw"], patience: float) -> SqlConnection:
     """Open a database as it is, to read it; wait so many seconds for a writer to finish."""
+    if not isinstance(place, Path):
+        return open_shared(place)
     from mulligan.adapters.db.connection import SqliteReader
 
-    return SqliteReader(path, mode=mode, patience=patience)
+    return SqliteReader(place, mode=mode, patience=patience)

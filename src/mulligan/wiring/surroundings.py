@@ -12,8 +12,6 @@ from mulligan import errors
 from mulligan.adapters.homes.home_index import HomeIndex
 from mulligan.adapters.homes.home_search import ProjectPlace, find_project, require_project
 
-_PROGRAM = Path(__file__).parents[1] / "__init__.py"  # replaced by every installation
-
 
 class Surroundings(Struct, frozen=True, kw_only=True):
     """The environment of a process; read once, passed on."""
@@ -85,12 +83,6 @@ def locate(around: Surroundings, named: str | None) -> ProjectPlace:
     if wanted:
         return require_project((around.folder / wanted).resolve(), index_of(around))
     return find_project(around.folder, index_of(around))
-
-
-def installation() -> tuple[int, ...]:
-    """Return what differs between two installations of the program, and after one is replaced."""
-    st = _PROGRAM.stat()
-    return (st.st_dev, st.st_ino, st.st_mtime_ns)
 
 
 def boot_id() -> str:

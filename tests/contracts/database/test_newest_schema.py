@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from mulligan.adapters.db.database_file import NEWEST_VERSION
 from mulligan.rows.database import Database
 from mulligan.rows.sql_connection import SqlConnection
 
@@ -13,11 +12,13 @@ def _versions(connection: SqlConnection) -> list[int]:
     return [row["version"] for row in connection.rows("SELECT version FROM schema_version")]
 
 
-def test_a_new_database_has_the_newest_schema(connection: SqlConnection) -> None:
-    assert _versions(connection) == [NEWEST_VERSION]
+def test_a_new_database_has_the_newest_schema(connection: SqlConnection, newest: int) -> None:
+    assert _versions(connection) == [newest]
 
 
-def test_several_that_open_a_new_database_at_once_agree(connect: Callable[[], SqlConnection]) -> None:
+def test_several_that_open_a_new_database_at_once_agree(
+    connect: Callable[[], SqlConnection], newest: int
+) -> None:
     together = threading.Barrier(4)
 
     def open_it(_: int) -> list[int]:
@@ -25,7 +26,7 @@ def test_several_that_open_a_new_database_at_once_agree(connect: Callable[[], Sq
         return _versions(connect())
 
     with ThreadPoolExecutor(4) as threads:
-        assert list(threads.map(open_it, range(4))) == [[NEWEST_VERSION]] * 4
+        assert list(threads.map(open_it, range(4))) == [[newest]] * 4
 
 
 def test_a_second_opening_changes_no_row(database: Database, connect: Callable[[], SqlConnection]) -> None:

@@ -1,6 +1,7 @@
 """Statements: what goes in comes back, and what is refused is an error of ours."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -12,7 +13,7 @@ from mulligan.rows.sql_connection import SqlConnection
 def connection(connection: SqlConnection) -> SqlConnection:
     """A connection with a table of its own."""
     with connection.transaction(write=True):
-        connection.execute("CREATE TABLE birds (number INTEGER PRIMARY KEY, name TEXT, weight REAL)")
+        connection.execute("CREATE TABLE birds (number BIGINT PRIMARY KEY, name TEXT, weight REAL)")
     return connection
 
 
@@ -65,6 +66,13 @@ def test_what_the_database_refuses_is_an_error_of_ours(
 ) -> None:
     with pytest.raises(DatabaseUnusable):
         run(connection, "SELECT nothing FROM nowhere")
+
+
+def test_a_text_with_nul_comes_back_or_is_refused_as_a_whole(connection: SqlConnection) -> None:
+    with suppress(DatabaseUnusable):
+        _add(connection, (1, "lark"), (2, "a\0b"))
+    names = [row["name"] for row in connection.rows("SELECT name FROM birds ORDER BY number")]
+    assert names in ([], ["lark", "a\0b"])
 
 
 def test_a_row_that_refers_to_nothing_is_refused(connection: SqlConnection) -> None:

@@ -6,14 +6,21 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
 
+from mulligan.adapters import plan_locks
 from mulligan.adapters.plan_locks import FilePlanLocks
+from mulligan.adapters.postgres import postgres_claims
+from mulligan.adapters.postgres.postgres_claims import PostgresClaims
+from mulligan.adapters.postgres.schema_versions import make_schema
+from mulligan.adapters.postgres.server_address import ServerAddress
 from mulligan.domain.text.ids import PlanId
 from mulligan.ports import Locks, StopRequest
 from tests.support.patience import PATIENCE
+from tests.support.shared_database import server_address
 
 PLAN = PlanId("01K00000000000000000000001")
 CHILD = PlanId("01K00000000000000000000002")
@@ -29,7 +36,18 @@ def flock(folder: Path, stop: StopRequest | None = None) -> Locks:
     return FilePlanLocks(folder=folder, clock=FixedClock(), stop=stop)
 
 
-BACKENDS: dict[str, Callable[[Path, StopRequest | None], Locks]] = {"flock": flock}
+def server_lock(folder: Path, stop: StopRequest | None = None) -> Locks:
+    own = blake2b(str(folder).encode(), digest_size=10).hexdigest()
+    address = ServerAddress.of(f"{server_address()}&schema=l_{own}")
+    if not folder.exists():
+        make_schema(address, "of this test")
+        folder.mkdir()
+    return PostgresClaims(address=address, clock=FixedClock(), stop=stop, host="here", machine="this one")
+
+
+BACKENDS: dict[str, Callable[[Path, StopRequest | None], Locks]] = {"flock": flock, "postgresql": server_lock}
+# The modules with the patience of each: most tests of what does not stop wait for less long.
+MODULES = (plan_locks, postgres_claims)
 
 HOLDER = """
 import sys, time
@@ -100,4 +118,6 @@ class Claimants:
 
 @pytest.fixture(params=sorted(BACKENDS))
 def claimants(request: pytest.FixtureRequest, tmp_path: Path) -> Claimants:
+    if request.param == "postgresql":
+        server_address()  # starts it, so that it outlives the processes of the test
     return Claimants(str(request.param), tmp_path / "locks")

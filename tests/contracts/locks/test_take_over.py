@@ -2,9 +2,8 @@ import signal
 
 import pytest
 
-from mulligan.adapters import plan_locks
 from mulligan.errors import PlanBusy
-from tests.contracts.locks.conftest import CHILD, PLAN, Claimants
+from tests.contracts.locks.conftest import CHILD, MODULES, PLAN, Claimants
 from tests.support.patience import PATIENCE
 
 
@@ -27,7 +26,8 @@ def test_another_thread_of_this_process_is_stopped(claimants: Claimants) -> None
 def test_a_thread_that_does_not_stop_loses_the_plan(
     claimants: Claimants, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_locks, "_DEATH_PATIENCE", 0.1)
+    for module in MODULES:
+        monkeypatch.setattr(module, "_DEATH_PATIENCE", 0.1)
     with claimants.thread(obeys=False):
         assert claimants.locks().take_over(PLAN, []) == [PLAN]
         with claimants.locks().hold(PLAN):
@@ -37,7 +37,8 @@ def test_a_thread_that_does_not_stop_loses_the_plan(
 def test_a_thread_loses_the_children_that_it_works_on_with_the_plan(
     claimants: Claimants, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_locks, "_DEATH_PATIENCE", 0.1)
+    for module in MODULES:
+        monkeypatch.setattr(module, "_DEATH_PATIENCE", 0.1)
     with claimants.thread(PLAN, CHILD, obeys=False):
         assert claimants.locks().take_over(PLAN, [CHILD]) == [PLAN, CHILD]
         with claimants.locks().hold(CHILD):
@@ -47,7 +48,8 @@ def test_a_thread_loses_the_children_that_it_works_on_with_the_plan(
 def test_a_child_that_a_third_thread_has_claimed_stays_with_it(
     claimants: Claimants, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_locks, "_DEATH_PATIENCE", 0.1)
+    for module in MODULES:
+        monkeypatch.setattr(module, "_DEATH_PATIENCE", 0.1)
     with claimants.thread(PLAN, obeys=False), claimants.thread(CHILD, obeys=False) as stopped:
         assert claimants.locks().take_over(PLAN, [CHILD]) == [PLAN]
         assert not stopped.is_set()

@@ -35,6 +35,11 @@ QUIET, INTERVAL = "sandbox.checkpoint.quiet-seconds", "sandbox.checkpoint.interv
         ("sandbox.writable", "~", ["~"]),
         ("sandbox.writable", "", []),
         ("core.database.url", "sqlite:////srv/plans.db", "sqlite:////srv/plans.db"),
+        (
+            "core.database.url",
+            "postgresql://h/d?schema=team&lease=30",
+            "postgresql://h/d?schema=team&lease=30",
+        ),
         ("core.format", "json", "json"),
         ("plan.max-parallel", "50", 50),
         (QUIET, "3", 3),
@@ -108,7 +113,7 @@ def test_a_wrong_text_is_refused_with_what_is_allowed(
         ("sandbox.include-ignored", "true", "'true' is neither true nor false"),
         ("sandbox.include-ignored", 1, "1 is neither true nor false"),
         ("sandbox.isolate", False, "False is not an allowed word"),
-        ("core.database.url", 7, "is not the address of a SQLite file"),
+        ("core.database.url", 7, "is neither the address of a SQLite file nor of a PostgreSQL database"),
         (QUIET, True, "True is not a length of time"),
         (QUIET, None, "None is not a length of time"),
         (QUIET, float("nan"), "nan is not a length of time"),
@@ -122,14 +127,29 @@ def test_a_value_of_another_type_is_refused(key: str, value: object, reason: str
 
 
 @pytest.mark.parametrize(
-    "url", ["postgresql://user:secret@host/db", "sqlite:///", "sqlite:///:memory:", "sqlite:///a\0b"]
+    "url",
+    [
+        *(
+            "postgresql://user:secret@host/db",
+            "postgresql://h/d?password=secret",
+            "postgresql://h/d?options=-c%20a",
+        ),
+        *("postgresql://h/d?schema=pg_temp", "postgresql://h/d?schema=A-b", "postgresql://h/d#part"),
+        *(
+            "postgresql://h/d?lease=secret",
+            "postgresql://h/d?lease=0",
+            "postgresql://[h/d",
+            "postgresql://h/a\0b",
+        ),
+        *("sqlite:///", "sqlite:///:memory:", "sqlite:///a\0b"),
+    ],
 )
 def test_a_database_address_is_refused_without_repeating_it(url: str) -> None:
     with pytest.raises(SettingInvalid) as caught:
         parse_value("core.database.url", url, "command line")
     assert url not in str(caught.value)
     assert "secret" not in repr(caught.value.facts)
-    assert caught.value.next_step == "allowed: sqlite:///PATH"
+    assert caught.value.next_step == "allowed: sqlite:///PATH, postgresql://HOST/DATABASE"
 
 
 def test_the_allowed_words_are_listed() -> None:

@@ -150,6 +150,9 @@ class SqliteConnection:
         except sqlite3.Error as exc:
             raise self._unusable(exc) from exc
 
+    def fence_step(self) -> int:
+        return 1
+
     def changes(self) -> int:
         return int(self.rows(_CHANGES)[0][0])
 

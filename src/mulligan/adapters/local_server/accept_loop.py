@@ -33,6 +33,11 @@ class AcceptLoop:
         """The time since a client last left."""
         return time.monotonic() - self._used
 
+    def note_use(self) -> None:
+        """Take note that another process of this server was used."""
+        with self._lock:
+            self._used = time.monotonic()
+
     @property
     def has_clients(self) -> bool:
         """Return whether a client is connected."""

@@ -23,6 +23,7 @@ from mulligan.errors import SystemFailed
 LOCK = "server.lock"
 RECORD = "server.json"
 LOG = "server.log"
+COMMANDS = ".run"  # the ending of the socket that commands are handed over to
 HOOK_CLIENT = Path(__file__).with_name("mulligan-hook")  # it may not have been built
 _PRIVATE = 0o700
 _TURNS = 20
@@ -37,6 +38,7 @@ class ServerRecord(Struct, frozen=True, kw_only=True):
 
     socket: str  # absolute path
     pid: int
+    commands: str = ""  # absolute path of the socket that commands are handed over to
 
 
 class ServerPlace(Struct, frozen=True, kw_only=True):
@@ -103,8 +105,9 @@ class ServerPlace(Struct, frozen=True, kw_only=True):
     def erase(self, record: ServerRecord) -> None:
         """Remove the record and the socket of a server that ends, unless another one has written its own."""
         if self.read() == record:
-            for file in (self.home / RECORD, Path(record.socket)):
-                file.unlink(missing_ok=True)
+            for file in (str(self.home / RECORD), record.socket, record.commands):
+                if file:
+                    Path(file).unlink(missing_ok=True)
 
 
 def _is_made_private(folder: Path) -> bool:

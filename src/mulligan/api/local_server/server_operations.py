@@ -16,15 +16,16 @@ from msgspec import DecodeError, ValidationError, json
 
 from mulligan.adapters.local_server.accept_loop import AcceptLoop, Answer
 from mulligan.adapters.local_server.frame_stream import connect, listen
-from mulligan.adapters.local_server.server_place import ServerPlace, ServerRecord, is_served
+from mulligan.adapters.local_server.installation import installation
+from mulligan.adapters.local_server.server_place import COMMANDS, ServerPlace, ServerRecord, is_served
 from mulligan.api.local_server.tree_questions import TreeQuestions
 from mulligan.domain.server.frames import FrameWrong
 from mulligan.domain.server.words import Request, ServerStatus, Word
 from mulligan.errors import ServerSilent
-from mulligan.wiring.surroundings import installation
 from mulligan.wiring.system_clock import SystemClock
 
 if TYPE_CHECKING:
+    from mulligan.adapters.local_server.warm_process import WarmProcess
     from mulligan.api.project import Project
     from mulligan.wiring.surroundings import Surroundings
 
@@ -42,8 +43,10 @@ class ServerWork:
     One thread, because the services of a project, with the watches that they keep, belong to a thread.
     """
 
-    def __init__(self, project: Project, idle_timeout: float) -> None:
+    def __init__(self, project: Project, idle_timeout: float, warm: WarmProcess) -> None:
         self.project = project
+        self.warm = warm
+        self._commands = 0
         self.idle_timeout = idle_timeout
         self.loop: AcceptLoop | None = None
         self._started = SystemClock().now()
@@ -74,6 +77,7 @@ class ServerWork:
     def is_over(self) -> bool:
         """Return whether the server has to end: asked to, idle, replaced by another version, or without its project."""
         assert self.loop is not None, "it is asked by the loop"
+        self._count_commands()
         return (
             self._stopping
             or (self.loop.idle_seconds > self.idle_timeout and not self.loop.has_clients)
@@ -82,18 +86,26 @@ class ServerWork:
             or not self.project.home.is_dir()
         )
 
+    def _count_commands(self) -> None:
+        assert self.loop is not None, "the loop asks"
+        if begun := self.warm.commands():
+            self._commands += begun
+            self.loop.note_use()
+
     def status(self) -> ServerStatus:
         """Describe this server."""
         assert self.loop is not None, "it is asked through the loop"
+        self._count_commands()
         return ServerStatus(
             pid=os.getpid(),
             started=self._started,
             requests=self.loop.requests,
+            commands=self._commands,
             idle_seconds=self.loop.idle_seconds,
             idle_timeout_seconds=self.idle_timeout,
             watched_trees=self.now(lambda: self.project.watches.count) + self.questions.journals.count,
             unwatched=self.questions.journals.refusal,
-            memory_bytes=_memory(),
+            memory_bytes=_memory("self") + _memory(str(self.warm.pid)),
         )
 
     def close(self) -> None:
@@ -108,16 +120,23 @@ def run_server(
     around: Surroundings,
     answers: Callable[[ServerWork], Answer],
     started: Callable[[], None],
+    warm: WarmProcess,
 ) -> bool:
-    """Answer requests until the server has to end; return False at once where another process serves this project."""
+    """Answer requests until the server has to end; return False at once where another process serves this project.
+
+    `warm` is the process that commands are handed over to. It ends with the server.
+    """
     place = ServerPlace(home=project.home, environ=around.environ)
     with ExitStack() as ending:
+        ending.callback(warm.close)
         if not ending.enter_context(place.held()):
             return False
-        record = ServerRecord(socket=str(place.socket()), pid=os.getpid())
-        work = ServerWork(project, cast("float", project.config.get("server.idle-timeout").value))
+        path = place.socket()
+        record = ServerRecord(socket=str(path), pid=os.getpid(), commands=str(path.with_suffix(COMMANDS)))
+        work = ServerWork(project, cast("float", project.config.get("server.idle-timeout").value), warm)
         ending.callback(work.close)
-        listening = ending.enter_context(listen(Path(record.socket)))
+        listening = ending.enter_context(listen(path))
+        warm.listen(Path(record.commands))
         place.write(record)
         ending.callback(place.erase, record)
         loop = AcceptLoop(listening=listening, answer=answers(work), uid=os.geteuid())
@@ -228,9 +247,10 @@ def _signature(path: Path) -> tuple[int, int] | None:
     return (st.st_ino, st.st_mtime_ns if path.is_file() else st.st_dev)
 
 
-def _memory() -> int:
+def _memory(process: str) -> int:
+    """Return the memory of a process; what it shares with others counts in parts."""
     try:
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
-    except OSError:  # pragma: no cover - not on Linux
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text("ascii").splitlines()
+    except OSError:  # it is gone, or this is not Linux
         return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))

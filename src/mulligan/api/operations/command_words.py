@@ -25,6 +25,7 @@ COMMANDS = {
     "config.set": "config set {key:KEY} {value:VALUE}",
     "config.unset": "config unset {key:KEY}",
     "correct": "correct {decision:DECISION}",
+    "database.upgrade": "database upgrade",
     "diff": "diff {plan:PLAN}",
     "diff_of_correction": "diff --correction {correction:ID}",
     "doctor": "doctor",

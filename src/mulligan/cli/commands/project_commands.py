@@ -28,13 +28,36 @@ group = click.Group("mulligan")
 @click.option(
     "--fresh", is_flag=True, help="Start a new home, without plans; one that there was stays as it is."
 )
-def init(invocation: Invocation, path: str, home: str | None, fresh: bool) -> Answer:
+@click.option(
+    "--database",
+    metavar="ADDRESS",
+    help="A PostgreSQL database for plans and checkpoints, as postgresql://HOST/DATABASE?schema=NAME.",
+)
+@click.option(
+    "--store",
+    metavar="ADDRESS",
+    help="A bucket for the packs of checkpoints, as s3://BUCKET/PREFIX; only with --database.",
+)
+def init(
+    invocation: Invocation,
+    path: str,
+    home: str | None,
+    fresh: bool,
+    database: str | None,
+    store: str | None,
+) -> Answer:
     """Make a project in PATH (the current folder).
 
     Its home, with plans and checkpoints, lies outside of the folder: in $MULLIGAN_HOME, or else in the user's state
     folder. In PATH there is only a small folder .mulligan that names it.
+
+    With --database its plans and checkpoints are recorded in a PostgreSQL server. The address holds no password: that
+    comes from PGPASSWORD, from ~/.pgpass or from a service file.
+
+    With --store too the bytes of its checkpoints are in a bucket of Amazon S3 or of a server that speaks S3, which
+    AWS_ENDPOINT_URL names. Credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or from ~/.aws.
     """
-    project, new = invocation.new_project(path, home, fresh=fresh)
+    project, new = invocation.new_project(path, home, fresh=fresh, database=database, store=store)
     project.prepare()
     word = "made" if new else "was there already:"
     data = {
@@ -43,7 +66,12 @@ def init(invocation: Invocation, path: str, home: str | None, fresh: bool) -> An
         "database": str(project.database),
         "new": new,
     }
-    return Answer(data=data, blocks=[Line(f"project {word} {project.folder}"), Line(f"home: {project.home}")])
+    blocks = [Line(f"project {word} {project.folder}"), Line(f"home: {project.home}")]
+    if project.is_shared:
+        blocks.append(Line(f"database: {project.database}"))
+    if store is not None:
+        blocks.append(Line(f"store: {store}"))
+    return Answer(data=data, blocks=blocks)
 
 
 @command(group, "projects", example="mulligan projects")
@@ -207,6 +235,7 @@ def serve(invocation: Invocation, wanted: str | None) -> Answer:
 
 def _serve(invocation: Invocation) -> Answer:
     from mulligan.api.entrance import Unobserved, open_project
+    from mulligan.api.local_server.command_handover import warm_process
     from mulligan.api.local_server.server_operations import ServerWork, run_server
     from mulligan.server.hook_requests import HookRequests
     from mulligan.server.request_answers import RequestAnswers
@@ -216,18 +245,27 @@ def _serve(invocation: Invocation) -> Answer:
             reason="a server that runs has nothing to say as a document",
             hint="start it with `mulligan serve --detach`, and look at it with `mulligan serve --status`",
         )
+    warm = warm_process(_run_handed_over)
     project = open_project(invocation.around, invocation.project_option, Unobserved())
 
     def started() -> None:
         sys.stderr.write(f"serving {project.folder}; Ctrl-C ends it\n")
         sys.stderr.flush()
 
-    def answers(work: ServerWork) -> Callable[[list[bytes]], Sequence[bytes]]:
+    def answers(work: ServerWork) -> Callable[[list[bytes], Callable[[], bool]], Sequence[bytes]]:
         return RequestAnswers(work, HookRequests(work, invocation.around)).answer
 
-    ran = run_server(project, invocation.around, answers, started)
+    ran = run_server(project, invocation.around, answers, started, warm)
     said = "the server has ended" if ran else "a server runs for this project already"
     return Answer(data={"running": not ran}, blocks=[Line(said)])
+
+
+def _run_handed_over(words: Sequence[str]) -> int:
+    """Run a command that another process handed over, in a fork that is that command."""
+    from mulligan.cli.main import run  # here: it loads this module
+    from mulligan.cli.process_end import finished
+
+    return finished(run(words))
 
 
 def _described(status: ServerStatus | None) -> Answer:
@@ -235,7 +273,8 @@ def _described(status: ServerStatus | None) -> Answer:
         return Answer(data={"running": False}, blocks=[Line("no server runs for this project")])
     lines = [
         Line(f"a server runs: process {status.pid}, {status.memory_bytes / 1e6:.0f} MB"),
-        Line(f"requests answered: {status.requests}; trees watched: {status.watched_trees}"),
+        Line(f"requests answered: {status.requests}; commands run: {status.commands}"),
+        Line(f"trees watched: {status.watched_trees}"),
         Line(f"idle for {status.idle_seconds:.0f} s; it ends after {status.idle_timeout_seconds:.0f} s"),
     ]
     if status.unwatched:

@@ -8,8 +8,13 @@
 All numbers are little-endian. A frame from a program that speaks another version is refused by its first bytes.
 """
 
+from __future__ import annotations
+
 import struct
-from collections.abc import Sequence
+
+TYPE_CHECKING = False  # that of `typing`, which takes longer to load than a short command's front end has
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAGIC = b"mlg1"
 MOST_BYTES = 16 << 20  # of one frame

@@ -47,6 +47,7 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     pid: int
     started: datetime
     requests: int  # answered so far
+    commands: int  # that were handed over to its warm process
     idle_seconds: float  # since the last of them
     idle_timeout_seconds: float  # after which it ends
     watched_trees: int  # trees that it watches between two requests, for hooks or for commands

@@ -69,7 +69,9 @@ AND g.plan_id IN (SELECT plan_id FROM agent_sessions)
 """
 _GROUPS = """
 SELECT g.group_id, g.created_at, g.label,
-    (SELECT COALESCE(SUM(c.size_bytes), 0) FROM checkpoints AS c WHERE c.group_id = g.group_id) AS size_bytes
+    (
+        SELECT CAST(COALESCE(SUM(c.size_bytes), 0) AS BIGINT) FROM checkpoints AS c WHERE c.group_id = g.group_id
+    ) AS size_bytes
 FROM checkpoint_groups AS g WHERE g.plan_id = ? ORDER BY g.seq
 """
 _OF_PROMPTS = "SELECT before_group, after_group FROM entries WHERE plan_id = ?"

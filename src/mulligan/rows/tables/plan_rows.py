@@ -14,7 +14,7 @@ from mulligan.domain.text.ids import PlanId, as_id_prefix
 from mulligan.domain.text.json_value import read_json
 from mulligan.domain.text.names import nearest_word
 from mulligan.errors import Advice
-from mulligan.rows.columns import ALL, TEXTS, TIME, Format, Layout, is_text, json_text, time_text, word
+from mulligan.rows.columns import TEXTS, TIME, Format, Layout, at_most, is_text, json_text, time_text, word
 from mulligan.rows.definition_document import definition_from_text, definition_to_text
 from mulligan.rows.row_repository import RowRepository
 from mulligan.rows.state_document import state_from_text, state_to_text
@@ -116,7 +116,7 @@ WHERE s.parent_plan_id = ? AND p.state <> 'cancelled'
 _COUNTERS = "SELECT seq, groups FROM plans WHERE plan_id = ?"
 _HANDLE = "SELECT handle FROM plans WHERE plan_id = ?"
 _HANDLES_BETWEEN = "SELECT handle FROM plans WHERE handle >= ? AND handle < ? AND handle <> ''"
-_RAISE_FENCE = "UPDATE plans SET fence = fence + 1 WHERE plan_id = ? RETURNING fence AS number"
+_RAISE_FENCE = "UPDATE plans SET fence = fence + ? WHERE plan_id = ? RETURNING fence AS number"
 _HANDLES = "SELECT handle FROM plans ORDER BY ordinal DESC LIMIT 500"
 
 
@@ -275,7 +275,7 @@ class PlanRepository(RowRepository):
 
     def list(self, state: State | None, *, limit: int | None = None) -> Sequence[Plan]:
         """Return the plans, oldest first; of more than `limit` the newest."""
-        most = ALL if limit is None else limit
+        most = at_most(limit)
         rows = (
             self._db.rows(_LIST, (most,)) if state is None else self._db.rows(_LIST_IN_STATE, (state, most))
         )
@@ -323,7 +323,10 @@ class PlanRepository(RowRepository):
 
     def raise_fence(self, plan_id: PlanId) -> int:
         """Lock out every earlier claimant, and return the new fence."""
-        return int(self._one(_RAISE_FENCE, plan_id)["number"])
+        row = self._db.row(_RAISE_FENCE, (self._db.fence_step(), plan_id))
+        if row is None:
+            raise errors.PlanNotFound(wanted=plan_id)
+        return int(row["number"])
 
     def _one(self, statement: str, plan_id: PlanId) -> Row:
         row = self._db.row(statement, (plan_id,))

@@ -324,7 +324,9 @@ INSERT INTO commits (number) VALUES (0);
 CREATE TABLE claims (
     plan_id TEXT COLLATE "C" PRIMARY KEY,
     token TEXT COLLATE "C" NOT NULL, -- of the present claim, drawn at random
+    session BIGINT NOT NULL, -- the process of the server that has the lock
     host TEXT COLLATE "C" NOT NULL,
+    machine TEXT COLLATE "C" NOT NULL, -- where the next number is that of a process
     pid BIGINT NOT NULL,
     since TEXT COLLATE "C" NOT NULL,
     within_json TEXT COLLATE "C" NOT NULL, -- the plans that this work is part of

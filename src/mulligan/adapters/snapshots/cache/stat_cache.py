@@ -24,7 +24,7 @@ from mulligan.boundaries import act
 from mulligan.errors import SnapshotDamaged
 from mulligan.osfiles.folders import make_private_folder
 from mulligan.osfiles.tempdirs import Rooms
-from mulligan.ports import WorkingTree
+from mulligan.ports import ChangeReports, WorkingTree
 
 _MAGIC = b"mulligan stat cache 6\n"
 # Fewer files than this are read again by the next process faster than all is written down.
@@ -118,6 +118,23 @@ class StatCache:
         if mark.is_worth_keeping and (written := self._written.get(key)):
             with suppress(OSError):  # the next process scans
                 write_mark(self._mark_path(key), written, mark, self._rooms)
+
+    def renew_mark(self, tree: WorkingTree, file: bytes, looked: Mark, reports: ChangeReports | None) -> None:
+        """Take a later moment after a restore: what it brought back may go again before the next look.
+
+        A name that comes and goes between two looks means a scan. Nothing is looked at here: what is reported is noted,
+        for the next process to look at. `looked` is the mark of the look before the restore, seen from `file`.
+        """
+        key = tree.cache_key
+        known = self._marks.get(key)
+        mark = looked if known is None else known
+        if reports is None or not mark.token or self.file_of(key) != file:
+            return
+        report = reports.since(tree, mark.token)
+        if report is not None and report.paths is not None:
+            self.note_mark(key, mark.later(report.token, report.paths, report.renewed))
+            if known is None:  # it is unclear what the tree in memory describes
+                del self._marks[key]
 
     def note_joined(self, pack: str, sources: Iterable[str]) -> None:
         """Note that a pack holds all that was in others, which are gone: nothing known of trees is in doubt."""
