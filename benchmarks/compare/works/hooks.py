@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.compare.contest import copy_tree
 from benchmarks.compare.processes import run, surroundings
 from benchmarks.compare.results import Work
-from benchmarks.compare.works.bench import Bench, Tally, commit_all
+from benchmarks.compare.works.bench import Bench, Tally
 from mulligan.adapters.local_server.server_place import HOOK_CLIENT
 
 _CHANGES = 5
@@ -43,9 +43,10 @@ def _measure(bench: Bench, key: str, where: str, *, checkout: bool) -> Work:
 def _run(bench: Bench, tally: Tally, *, checkout: bool) -> None:
     assert bench.repository is not None
     project = bench.place / "project"
-    copy_tree(bench.repository.folder, project, bench.budget)
     if checkout:
-        commit_all(bench, project)
+        bench.make_checkout(project)
+    else:
+        copy_tree(bench.repository.folder, project, bench.budget)
     bench.mulligan(project, "init")
     bench.mulligan(project, "config", "set", "server.start", "never")
     agent = _Agent(bench, project, [project / path for path in bench.repository.sources])
