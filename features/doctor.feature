@@ -21,7 +21,7 @@ Feature: Looking a project over
     Given a plan "cut"
       """
       steps:
-        - {name: two, tool: shell, args: {command: "setsid sh -c 'echo $$ > $NOTES/far; sleep 300' & sleep 0.2; hold"}}
+        - {name: two, tool: shell, args: {command: "setsid sh -c 'echo $$ > $NOTES/far; sleep 300' & while ! [ -s $NOTES/far ]; do sleep 0.01; done; hold"}}
       """
     And the plan is being executed and holds
     And its process was killed

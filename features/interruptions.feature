@@ -39,7 +39,7 @@ Feature: Runs that are cut off
       """
       steps:
         - {name: one, tool: write_file, args: {path: one, content: "1"}}
-        - {name: two, tool: shell, args: {command: "setsid sh -c 'echo $$ > $NOTES/far; while :; do echo x >> junk; sleep 0.05; done' & hold"}}
+        - {name: two, tool: shell, args: {command: "setsid sh -c 'echo $$ > $NOTES/far; while :; do echo x >> junk; sleep 0.05; done' & while ! [ -s junk ]; do sleep 0.01; done; hold"}}
       """
     And the plan is being executed and holds
     And its process was killed

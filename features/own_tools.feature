@@ -364,7 +364,7 @@ Feature: Tools of the user's own
 
   Scenario: a tool that takes longer than it declared is ended
     Given the tools are trusted
-    When the tools.py gets the line "@mulligan.tool(timeout=0.5)"
+    When the tools.py gets the line "@mulligan.tool(timeout=5)"
     And the tools.py gets the line "def linger(context): (context.path() / 'half').write_text('half'); __import__('time').sleep(300)"
     And the user types "tool trust --yes"
     Given a plan "own"

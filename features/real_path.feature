@@ -234,7 +234,7 @@ Feature: The sandbox at the real path
     And a plan "killed"
       """
       steps:
-        - {name: one, tool: shell, args: {command: "echo new > $PROJECT/a.txt; env -i NOTES=$NOTES setsid /bin/sh -c 'echo $$ > $NOTES/alone; sleep 300' & hold"}}
+        - {name: one, tool: shell, args: {command: "echo new > $PROJECT/a.txt; env -i NOTES=$NOTES setsid /bin/sh -c 'echo $$ > $NOTES/alone; sleep 300' & while ! [ -s $NOTES/alone ]; do sleep 0.01; done; hold"}}
       """
     And the plan is being executed and holds
     When everything that runs the plan is killed at once

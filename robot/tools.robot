@@ -12,7 +12,7 @@ ${TOOLS}            SEPARATOR=\n
 ...                 def take_down(context, arguments, result):
 ...                 ${SPACE * 4}context.log("took down " + result)
 ...                 ${EMPTY}
-...                 @mulligan.tool(side_effects=["external"], undo=take_down, timeout=20)
+...                 @mulligan.tool(side_effects=["external"], undo=take_down, timeout=300)
 ...                 def publish(context, title: str, times: int = 1):
 ...                 ${SPACE * 4}"Publish a page."
 ...                 ${SPACE * 4}return title * times
@@ -54,7 +54,7 @@ A Tool Is Shown In Full
     ${answer}=    Document    tool    show    publish
     ${wanted}=    Evaluate    [dict(name="title", type="text", required=True), dict(name="times", type="whole number", required=False)]
     Should Be Equal    ${answer}[data][arguments]    ${wanted}
-    Should Be Equal    ${answer}[data][timeout]    ${20}
+    Should Be Equal    ${answer}[data][timeout]    ${300}
     Should Be True    ${answer}[data][undo]
     Should Be True    ${answer}[data][checkpointable]
     ${ended}=    Run    tool    show    mail

@@ -63,17 +63,28 @@ pytest.register_assert_rewrite("tests.faults.chaos", "tests.faults.syscall_trial
 LONGEST_FIRST = Path(__file__).with_name("longest_first.txt").read_text("utf-8").split()
 # Tests that are not measured at all, because loops take twice as long then, and what they run others run too.
 UNMEASURED = (
+    "tests/commands/test_apply_commits.py",
+    "tests/commands/test_confined_tools.py",
+    "tests/commands/test_interactive.py",
+    "tests/commands/test_limit.py",
     "tests/faults/test_apply_cut_off",
     "tests/faults/test_bisect_cut_off",
     "tests/faults/test_boundaries",
+    "tests/faults/test_concurrency.py",
     "tests/faults/test_databases",
     "tests/faults/test_fork_cut_off",
+    "tests/faults/test_full_disk.py",
     "tests/faults/test_paths_cut_off",
     "tests/faults/test_saves.py",
+    "tests/faults/test_survivors.py",
     "tests/faults/test_syscalls",
     "tests/faults/test_undo_cut_off",
+    "tests/properties/test_git_property.py",
+    "tests/properties/test_history_property.py",
     "tests/sweeps/",
     "tests/test_",
+    "tests/unit/sandboxes/test_git_applying.py",
+    "tests/unit/sandboxes/test_git_checkouts.py",
 )
 
 

@@ -393,6 +393,21 @@ ACTS: dict[str, tuple[str, str, str]] = {
     "position.keep": (_SYNC, "HEAD, branch and index as in the target, which a power cut may take away", "for good"),
 }  # fmt: skip
 
+# Acts on what many machines share, in a bucket and in a database on a server; tests of their own strike at them.
+SHARED_ACTS: dict[str, tuple[str, str, str]] = {
+    "pack.upload": (_NONE, "nothing", "an object that no row names; a gc after a day removes it"),
+    "pack.doom": (
+        _NONE,
+        "packs that nothing needs, as they were",
+        "the same, which nothing new relies on; a later gc removes them",
+    ),
+    "pack.unlist": (
+        _NONE,
+        "packs that nothing needs; a later gc removes them",
+        "objects that no row names; a gc after a day removes them",
+    ),
+}
+
 
 class _Unwatched:
     """An act without a watcher."""

@@ -17,6 +17,7 @@ from tests.support.fake_agent import FakeAgent
 pytestmark = pytest.mark.processes_measured
 
 __all__ = ["plain"]  # a fixture
+START = "the start of the conversation"
 RECORDED = Path(__file__).with_name("transcript_with_rewind.jsonl")
 
 
@@ -33,7 +34,8 @@ class Talker(FakeAgent):
     def say(self, text: str, after: str | None = None) -> str:
         """Let the user type something, after an older record of the conversation if one is named; return its id."""
         self.prompt(text)
-        return self.write("user", f"{self.session}-p{self.prompts}", after or self.leaf)
+        parent = None if after == START else after or self.leaf
+        return self.write("user", f"{self.session}-p{self.prompts}", parent)
 
     def write(self, type: str, prompt: str | None, parent: str | None) -> str:
         self.written += 1
@@ -91,7 +93,7 @@ def test_files_follow_the_conversation_where_that_is_set(talker: Talker, plain: 
     talker.say("second")
     talker.make("two")
     talker.stop()
-    talker.say("from the start", after="none of them")
+    talker.say("from the start", after=START)
     assert "mulligan redo" in talker.make("three")["systemMessage"]
     assert sorted(os.listdir(plain)) == [".mulligan", "a.txt", "three"]
     (undo, mine, *gone) = entries(plain)
@@ -105,14 +107,28 @@ def test_files_follow_the_conversation_where_that_is_set(talker: Talker, plain: 
 def test_what_cannot_follow_is_offered_with_the_reason(talker: Talker, plain: Path) -> None:
     data_of(plain, "config", "set", "agent.follow-conversation", "true")
     (plain / "one").write_text("the user's\n")
-    talker.say("from the start", after="none of them")
+    talker.say("from the start", after=START)
     said = talker.make("two")["systemMessage"]
     assert "mulligan undo --only 1" in said
     assert (plain / "one").read_text() == "the user's\n"
 
 
+def test_a_record_that_is_missing_takes_nothing_back(talker: Talker, plain: Path) -> None:
+    data_of(plain, "config", "set", "agent.follow-conversation", "true")
+    talker.say("second", after="a record that was never written")
+    assert talker.make("two") == {}
+    talker.stop()
+    back_to = talker.leaf
+    talker.say("third")
+    talker.make("three")
+    talker.stop()
+    talker.say("another way", after=back_to)
+    assert "mulligan redo" in talker.make("four")["systemMessage"]
+    assert sorted(os.listdir(plain)) == [".mulligan", "a.txt", "four", "one", "two"]
+
+
 def test_an_agent_that_only_talks_is_noticed_when_it_stops(talker: Talker) -> None:
-    talker.say("another way", after="none of them")
+    talker.say("another way", after=START)
     assert "--only 1" in talker.hook("Stop")[1]["systemMessage"]
 
 

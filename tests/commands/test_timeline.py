@@ -18,6 +18,7 @@ from tests.commands.running import on_a_terminal
 from tests.commands.timelines import in_place, kind_of, plain_folder, redo, undo, use_own_git
 from tests.support.git_checkouts import plain
 from tests.support.git_world import run_git
+from tests.support.patience import wait_until
 
 BUSY = "import time\nwhile True:\n    open('dev.log', 'a').write('line\\n'); time.sleep(0.002)\n"
 
@@ -314,8 +315,9 @@ def test_a_run_that_changed_nothing_leaves_nothing_to_undo(folder: Path) -> None
 
 def test_what_a_cut_off_run_left_is_undone_and_redone(folder: Path) -> None:
     process = start(folder, "run", "--in-place", "--", "sh", "-c", "echo half > half; sleep 60")
-    while not (folder / "half").exists():
-        time.sleep(0.01)
+    wait_until(
+        lambda: (folder / "half").exists() and (folder / "half").read_text(), "half of the work is done"
+    )
     process.kill()
     process.communicate()
     (folder / "since").write_text("belongs to it until the next event")
@@ -330,8 +332,9 @@ def test_what_a_cut_off_run_left_belongs_to_it_until_the_next_plan(folder: Path)
     process = start(
         folder, "run", "--in-place", "--name", "cut", "--", "sh", "-c", "echo half > half; sleep 60"
     )
-    while not (folder / "half").exists():
-        time.sleep(0.01)
+    wait_until(
+        lambda: (folder / "half").exists() and (folder / "half").read_text(), "half of the work is done"
+    )
     process.kill()
     process.communicate()
     in_place(folder, "echo b > b.txt", "--name", "next")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.ports import SnapshotStore
+from tests.support.shared_store import SharedStore, kept_store
 from tests.support.snapshot_world import new_store
 from tests.support.walkers import WALKERS, walked
 from tests.support.watched_world import watching_store
@@ -17,18 +18,36 @@ STORES: dict[str, Callable[[Path, ExitStack], SnapshotStore]] = {
 }
 
 
-@pytest.fixture(params=WALKERS)
-def walker(request: pytest.FixtureRequest) -> Iterator[str]:
-    with walked(request.param):
-        yield request.param
+BUCKET = "packed, in a bucket"
+# Where packs are has nothing to do with how trees are walked.
+_WAYS = [*((store, walker) for store in STORES for walker in WALKERS), (BUCKET, next(iter(WALKERS)))]
 
 
-@pytest.fixture(params=STORES)
-def make_store(
-    request: pytest.FixtureRequest, tmp_path: Path, walker: str
+@pytest.fixture(scope="module")
+def shared_store() -> Iterator[SharedStore]:
+    with kept_store() as store:
+        yield store
+
+
+@pytest.fixture(params=_WAYS, ids=" ".join)
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], SnapshotStore]]:
+    store, walker = request.param
+    with ExitStack() as watches, walked(walker):
+        if store == BUCKET:
+            shared: SharedStore = request.getfixturevalue("shared_store").wipe()
+            yield lambda: shared.open(tmp_path / "store").store()
+        else:
+            yield lambda: STORES[store](tmp_path / "store", watches)
+
+
+@pytest.fixture(params=_WAYS[:-1], ids=" ".join)
+def make_waiting_store(
+    request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[Callable[[], SnapshotStore]]:
-    with ExitStack() as watches:
-        yield lambda: STORES[request.param](tmp_path / "store", watches)
+    """Open a store whose sweep waits for captures; others refuse the commit, as tests/unit/object_packs shows."""
+    store, walker = request.param
+    with ExitStack() as watches, walked(walker):
+        yield lambda: STORES[store](tmp_path / "store", watches)
 
 
 @pytest.fixture

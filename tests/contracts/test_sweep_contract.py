@@ -122,17 +122,17 @@ def test_holding_is_shared(make_store: Callable[[], SnapshotStore]) -> None:
 
 
 def test_a_sweep_deletes_nothing_while_the_store_is_held(
-    make_store: Callable[[], SnapshotStore], tree: Path
+    make_waiting_store: Callable[[], SnapshotStore], tree: Path
 ) -> None:
-    taken = _versions(make_store(), tree)
-    with make_store().hold():
-        sweep = _in_a_thread(lambda: make_store().sweep(list, dry_run=False, observer=Watcher()))
+    taken = _versions(make_waiting_store(), tree)
+    with make_waiting_store().hold():
+        sweep = _in_a_thread(lambda: make_waiting_store().sweep(list, dry_run=False, observer=Watcher()))
         sweep.join(0.5)
         assert sweep.is_alive()
-        assert _damaged(make_store(), taken) == [False] * 4
+        assert _damaged(make_waiting_store(), taken) == [False] * 4
     sweep.join(30)
     assert not sweep.is_alive()
-    assert _damaged(make_store(), taken) == [True] * 4
+    assert _damaged(make_waiting_store(), taken) == [True] * 4
 
 
 def test_a_thorough_sweep_leaves_no_garbage_in_any_pack(

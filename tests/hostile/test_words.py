@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands.program import ask, data_of
 from tests.hostile.program import refused, say
 
 ESCAPE, TURNED = "\x1b[31mred\x1b]0;title\x07", "gp\u202eexe.txt"
@@ -111,3 +112,11 @@ def test_names_are_exact_in_documents(project: Path) -> None:
     answer = say(project, "plan", "rollback", "--dry-run", "latest", "first").document
     files = {change["file"] for change in answer["data"]["changes_reverted"]}
     assert files >= {name for name in NAMES if name != LATIN} | {"latin-\\xe9"}
+
+
+def test_numbers_that_no_database_holds_are_as_good_as_others(project: Path) -> None:
+    number = "9" * 25
+    for words in (("log",), ("plan", "list"), ("checkpoint", "list", "latest"), ("plan", "log", "latest")):
+        assert data_of(project, *words, "--limit", number) == data_of(project, *words), words
+    for words in (("undo", "--yes"), ("log",), ("undo", "--yes", "--only")):
+        assert ask(project, *words, number)["error"]["kind"] != "internal_error", words

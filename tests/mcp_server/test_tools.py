@@ -414,3 +414,12 @@ def test_a_name_of_a_file_cannot_word_the_question(folder: Path, era: str) -> No
     for question in questions:
         assert question.isprintable(), "it has one line, and no character that moves others"
         assert len(question) < 2000
+
+
+def test_a_number_that_no_database_holds_is_that_of_no_entry(folder: Path) -> None:
+    async def body(talk: Talk) -> None:
+        await talk.call("run_in_sandbox", command=ADD)
+        for tool in ("show_changes", "rewind"):
+            assert (await talk.refused(tool, entry=10**25))["kind"] == "entry_not_found", tool
+
+    talk(folder, body)

@@ -31,7 +31,8 @@ def project(address: str, tmp_path: Path) -> Path:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave to `nox -s shared` what starts servers of its own, which takes seconds each."""
     if not is_whole_run():
-        items[:] = [item for item in items if "own_server" not in getattr(item, "fixturenames", ())]
+        own = {"own_server", "own_bucket"}
+        items[:] = [item for item in items if own.isdisjoint(getattr(item, "fixturenames", ()))]
 
 
 @pytest.fixture

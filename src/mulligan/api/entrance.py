@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from mulligan import errors
 from mulligan.adapters.homes.home_search import Standing
 from mulligan.ports import StopRequest, Unobserved
 from mulligan.wiring.surroundings import locate, look_around
@@ -159,20 +160,27 @@ def make_project(
     home: str | None = None,
     fresh: bool = False,
     database: str | None = None,
+    store: str | None = None,
 ) -> tuple[Project, bool]:
     """Open the project of a folder, and return whether it had to be made.
 
     `home` names the place of its home, and with `fresh` it gets a new one whatever home it has. `database` is the
-    address of the PostgreSQL server that is to hold its rows.
+    address of the PostgreSQL server that is to hold its rows, and `store` that of the bucket for its packs.
     """
     from mulligan.wiring.home_wiring import make
 
     if database is None:
+        if store is not None:
+            raise errors.StoreNotShared(store=store, database="a file in the project home")
         place, new = make(around, folder, home, fresh=fresh)
     else:
         from mulligan.api.operations.shared_project import make_shared_project
 
         place, new = make_shared_project(around, folder, home, fresh=fresh, database=database)
+        if store is not None:
+            from mulligan.api.operations.shared_project import use_store
+
+            use_store(around, place, store)
     return _project(place, around, observer), new
 
 

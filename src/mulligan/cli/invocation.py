@@ -135,12 +135,20 @@ class Invocation(Struct, kw_only=True, dict=True):
         self._tell(f"made a project: {home} keeps plans and checkpoints")
 
     def new_project(
-        self, folder: str, home: str | None = None, *, fresh: bool = False, database: str | None = None
+        self,
+        folder: str,
+        home: str | None = None,
+        *,
+        fresh: bool = False,
+        database: str | None = None,
+        store: str | None = None,
     ) -> "tuple[Project, bool]":
-        """Make a project, with its home in that place and its rows in that database; return whether it is new."""
+        """Make a project, with home, rows and packs in those places; return whether it is new."""
         from mulligan.api.entrance import make_project
 
-        project, new = make_project(self.around, folder, self.live, home=home, fresh=fresh, database=database)
+        project, new = make_project(
+            self.around, folder, self.live, home=home, fresh=fresh, database=database, store=store
+        )
         return self._opened(project), new
 
     def imported_project(self, file: "Path", folder: str, home: str | None) -> "Project":

@@ -7,6 +7,7 @@ from typing import cast
 from msgspec import Struct
 
 from mulligan import errors
+from mulligan.config.bucket_address import endpoint_url, store_url
 from mulligan.config.values import (
     Unfit,
     ValueType,
@@ -250,6 +251,34 @@ SETTINGS: tuple[Setting, ...] = (
         type=database_url(),
         default=None,
         meaning="where plans and checkpoints are recorded",
+        in_plan_files=False,
+    ),
+    Setting(
+        key="core.store.url",
+        type=store_url(),
+        default=None,
+        meaning="the bucket that holds the packs of a shared project; a folder in the home unless set",
+        in_plan_files=False,
+    ),
+    Setting(
+        key="core.store.endpoint",
+        type=endpoint_url(),
+        default=None,
+        meaning="the server of that bucket; AWS_ENDPOINT_URL or the user's AWS files unless set, else Amazon's own",
+        in_plan_files=False,
+    ),
+    Setting(
+        key="core.store.cache",
+        type=size_in_bytes(),
+        default=10 * 10**9,
+        meaning="how much of that bucket this machine keeps a copy of",
+        in_plan_files=False,
+    ),
+    Setting(
+        key="core.store.grace",
+        type=length_of_time(0, 30 * 86_400),
+        default=3600,
+        meaning="how long a pack that nothing needs stays in that bucket, for processes that began before",
         in_plan_files=False,
     ),
     Setting(

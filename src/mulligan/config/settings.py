@@ -156,6 +156,12 @@ class Settings(Struct, frozen=True):
     agent_keep_bytes = _Value("agent.keep-bytes", int)  # 0: any amount
     apply_commit = _Value("apply.commit", bool)
     database_url = _Value("core.database.url", _text_or_none)  # None: in the project home
+    store_url = _Value("core.store.url", _text_or_none)  # None: a folder in the project home
+    store_endpoint = _Value(
+        "core.store.endpoint", _text_or_none
+    )  # None: from the environment, or Amazon's own
+    store_cache = _Value("core.store.cache", int)  # bytes
+    store_grace = _Value("core.store.grace", float)  # seconds
     disk_limit = _Value("core.disk-limit", int)  # bytes; 0: none
     format = _Value("core.format", _text_or_none)  # None: rich on a terminal, else plain
     pager = _Value("core.pager", _text_or_none)  # None: PAGER, or `less`

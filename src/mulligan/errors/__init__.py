@@ -9,6 +9,8 @@ The class `MulliganError` and its five families are in `root`:
 - `Conflicted`: exit code 4, in `conflicts`
 - `Interrupted`: exit code 130
 
+Those of object stores are together in `stores`, whichever family they belong to.
+
 An error is raised with facts; its message and hint are templates over them. Facts are part of the JSON
 output, so their names are as stable as the fields of any other answer. A hint that names operations is `Advice`:
 `next_step` has the operations as data, and each front door words them.
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from mulligan.errors.misuses import *
     from mulligan.errors.refused_places import *
     from mulligan.errors.refused_plans import *
+    from mulligan.errors.stores import *
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
@@ -61,6 +64,10 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "ProjectInSandbox ProjectMadeMeanwhile ProjectNotFound ProjectUncertain ProjectUnusable "
             "RealPathImpossible ResourceUnsuitable SandboxMissing TargetExists ToolArgumentsUnfit "
             "ToolMissing ToolNotCheckpointable ToolUnknown ToolsUnsafe ToolsUntrusted TreeChanged"
+        ),
+        "mulligan.errors.stores": (
+            "StoreClockSkewed StoreForbidden StoreForeign StoreMissing StoreMoved StoreNotShared StoreUnreachable "
+            "StoreUnsuitable"
         ),
         "mulligan.errors.refused_plans": (
             "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CallNotFound "

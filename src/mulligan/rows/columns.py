@@ -21,6 +21,11 @@ ALL = 2**62  # a LIMIT that leaves nothing out, in SQLite and PostgreSQL alike
 _T = TypeVar("_T", bound=Struct)
 
 
+def at_most(limit: int | None) -> int:
+    """Return a LIMIT that a database can hold; None and what it cannot hold leave nothing out."""
+    return ALL if limit is None else min(limit, ALL)
+
+
 def is_text(word: str) -> bool:
     """Return whether a column can hold this; bytes that are not UTF-8 come as surrogates, which none can."""
     try:

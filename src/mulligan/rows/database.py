@@ -21,13 +21,31 @@ if TYPE_CHECKING:
 _FENCE = "SELECT fence FROM plans WHERE plan_id = ?"
 
 
+class RowGuard:
+    """A guard of transactions that write; this one refuses nothing."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Return whether this thread keeps all others from writing, in a transaction of another connection."""
+        return False
+
+    def before_rows(self, connection: SqlConnection) -> None:
+        """Check at the beginning of a transaction that writes, and raise what refuses it."""
+
+
 class Database:
     """Plans and checkpoints behind one connection, opened when it is first needed; used by one thread at a time."""
 
-    def __init__(self, connect: Callable[[], SqlConnection], places: Places = ABSOLUTE) -> None:
-        """Take a way to connect, and the folders that paths in rows are relative to."""
+    def __init__(
+        self,
+        connect: Callable[[], SqlConnection],
+        places: Places = ABSOLUTE,
+        guard: RowGuard | None = None,
+    ) -> None:
+        """Take a way to connect, the folders that paths in rows are relative to, and who may refuse to write."""
         self._connect = connect
         self._places = places
+        self._guard = guard or RowGuard()
 
     @contextmanager
     def reading(self) -> Generator[Transaction]:
@@ -41,6 +59,7 @@ class Database:
         """Write without a claim: to create a plan, or to claim one."""
         connection = self._connection
         with connection.transaction(write=True):
+            self._guard.before_rows(connection)
             yield Transaction(connection, self._places)
 
     @contextmanager
@@ -51,6 +70,7 @@ class Database:
             row = connection.row(_FENCE, (claim.plan_id,))
             if row is None or row["fence"] != claim.fence:
                 raise errors.PlanTakenOver(plan_id=claim.plan_id)
+            self._guard.before_rows(connection)
             yield Transaction(connection, self._places)
 
     def changes(self) -> int:
@@ -62,7 +82,8 @@ class Database:
 
         The caller deletes next what no row names, while no process that could write such a row is alive.
         """
-        self._connection.settle()
+        if not self._guard.is_alone:  # else all that others were committing has ended
+            self._connection.settle()
 
     def copy_to(self, target: Path) -> None:
         """Write a consistent copy of the database into a file."""

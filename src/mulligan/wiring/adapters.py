@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mulligan.rows.database import Database
     from mulligan.rows.sql_connection import SqlConnection
     from mulligan.wiring.sandbox_kinds import ProjectSandboxes
+    from mulligan.wiring.store_wiring import ObjectStore
     from mulligan.wiring.surroundings import Surroundings
 
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - tools may write them, we do not
@@ -88,7 +89,8 @@ class Adapters:
         """The database. An empty file beside a full store is a loss, not a new project."""
         place = self.database_place
         if not isinstance(place, Path):
-            return database_at(place, self.places, self.prepare)
+            store = self.object_store
+            return database_at(place, self.places, self.prepare, store.check if store is not None else None)
         from mulligan.wiring.store_wiring import pack_storage
 
         files = (place, Path(f"{place}-wal"))
@@ -102,10 +104,22 @@ class Adapters:
             )
         return database_at(place, self.places, self.prepare)
 
+    @cached_property
+    def object_store(self) -> ObjectStore | None:
+        """The bucket that holds the packs; None where they are in a folder of the home."""
+        url = self.settings.of_project().store_url
+        if url is None:
+            return None
+        from mulligan.wiring.store_wiring import object_store_of  # here: most projects have a folder
+
+        return object_store_of(self, url)
+
     def close(self) -> None:
         """Give the database back, if it was opened."""
         if "database" in self.__dict__:
             self.database.close()
+        if self.__dict__.get("object_store") is not None:
+            self.__dict__["object_store"].register.close()
         if "locks" in self.__dict__:
             self.locks.close()
 

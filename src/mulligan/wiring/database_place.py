@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.postgres.server_address import ServerAddress
     from mulligan.config import Settings
     from mulligan.ports import Clock, Locks, StopRequest
-    from mulligan.rows.database import Database
+    from mulligan.rows.database import Database, RowGuard
     from mulligan.rows.place_codec import Places
     from mulligan.rows.sql_connection import SqlConnection
 
@@ -40,10 +40,15 @@ def database_in(folder: Path, home: Path, settings: Settings) -> Path | ServerAd
     return folder / path
 
 
-def database_at(place: Path | ServerAddress, places: Places, prepare: Callable[[], None]) -> Database:
+def database_at(
+    place: Path | ServerAddress,
+    places: Places,
+    prepare: Callable[[], None],
+    guard: RowGuard | None = None,
+) -> Database:
     """Return the database there, opened when it is first needed, after `prepare`.
 
-    Paths in its rows are relative to the places.
+    Paths in its rows are relative to the places; the guard may refuse a transaction that writes.
     """
     from mulligan.rows.database import Database
 
@@ -55,7 +60,7 @@ def database_at(place: Path | ServerAddress, places: Places, prepare: Callable[[
 
         return open_sqlite(place)
 
-    return Database(connect, places)
+    return Database(connect, places, guard)
 
 
 def open_shared(address: ServerAddress) -> SqlConnection:
@@ -87,6 +92,7 @@ def shared_project_in(url: str) -> str | None:
 
 def shared_claims(address: ServerAddress, clock: Clock, stop: StopRequest | None) -> Locks:
     """Return the claims of plans of a shared project."""
+    require_driver()
     import os
     import socket
 
@@ -118,14 +124,19 @@ def upgrade_database(place: Path | ServerAddress) -> tuple[int, int]:
 
 def require_driver() -> None:
     """Refuse a database on a server where the packages for it are not installed."""
+    require_package("psycopg", "a database on PostgreSQL")
+
+
+def require_package(name: str, feature: str) -> None:
+    """Refuse a part of shared projects where the packages for it are not installed."""
     from importlib.util import find_spec
 
-    if find_spec("psycopg") is None:
+    if find_spec(name) is None:
         import sys
 
         raise errors.ExtraMissing(
             extra="shared",
-            feature="a database on PostgreSQL",
+            feature=feature,
             command=f"{sys.executable} -m pip install 'mulligan[shared]'",
         )
 

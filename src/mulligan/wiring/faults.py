@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mulligan.boundaries import ACTS, watch
+from mulligan.boundaries import ACTS, SHARED_ACTS, watch
 from mulligan.errors import UsageWrong
 
 FAULT = "MULLIGAN_FAULT"
@@ -74,9 +74,10 @@ def _parse(text: str) -> Fault:
     when, act, number, how = (*text.split(":"), "", "", "", "")[:4]
     if when not in ("before", "after"):
         raise _wrong(text, "before or after comes first")
-    if act not in ACTS:
-        raise _wrong(text, f"the act is one of {', '.join(ACTS)}")
-    possible = [*_SIGNALS, *(ACTS[act][0].split() if when == "before" else ())]
+    acts = ACTS | SHARED_ACTS
+    if act not in acts:
+        raise _wrong(text, f"the act is one of {', '.join(acts)}")
+    possible = [*_SIGNALS, *(acts[act][0].split() if when == "before" else ())]
     if not number.isdecimal() or how not in possible:
         raise _wrong(text, f"after the act come a number and one of {', '.join(possible)}")
     return Fault(when=when, act=act, number=int(number), how=how)

@@ -1,7 +1,8 @@
 """The storages of packs, and the leases on them, that the contract runs against: a new one is a line here."""
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from mulligan.adapters.local_packs.pack_folder import PackFolder
 from mulligan.osfiles.tempdirs import Rooms
 from mulligan.ports import Lease, Leases, PackStorage
 from tests.support.nameless_files import refuse_nameless_files
+from tests.support.shared_store import SharedStore, kept_store
 
 
 def pack_folder(home: Path, _: pytest.MonkeyPatch) -> PackStorage:
@@ -23,19 +25,39 @@ def pack_folder_with_named_drafts(home: Path, monkeypatch: pytest.MonkeyPatch) -
     return PackFolder(home / "packs", Rooms(home / "rooms"))
 
 
-STORAGES: dict[str, Callable[[Path, pytest.MonkeyPatch], PackStorage]] = {
+FOLDERS: dict[str, Callable[[Path, pytest.MonkeyPatch], PackStorage]] = {
     "local folder": pack_folder,
     "local folder, named drafts": pack_folder_with_named_drafts,
 }
+BUCKET = "bucket"
+STORAGES = [*FOLDERS, BUCKET]
 LEASES: dict[str, Callable[[Path], Leases]] = {"flock": lambda home: FlockLeases(home / "store")}
+
+
+@pytest.fixture(scope="module")
+def shared_store() -> Iterator[SharedStore]:
+    with kept_store() as store:
+        yield store
 
 
 @pytest.fixture(params=STORAGES)
 def open_storage(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[], PackStorage]:
-    """Open the same storage again, as another process does."""
-    return lambda: STORAGES[request.param](tmp_path, monkeypatch)
+    """Open the same storage again, as another process does; a bucket on a machine of its own."""
+    if request.param != BUCKET:
+        return lambda: FOLDERS[request.param](tmp_path, monkeypatch)
+    store: SharedStore = request.getfixturevalue("shared_store").wipe()
+    machines = count(1)
+    return lambda: store.open(tmp_path / str(next(machines))).packs
+
+
+@pytest.fixture(params=FOLDERS)
+def open_folder(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], PackStorage]:
+    """Open the same folder again, as another process does."""
+    return lambda: FOLDERS[request.param](tmp_path, monkeypatch)
 
 
 @pytest.fixture

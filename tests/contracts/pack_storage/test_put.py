@@ -64,8 +64,9 @@ def test_names_that_are_refused(storage: PackStorage, name: str) -> None:
 
 
 def test_a_put_that_is_killed_anywhere_is_whole_or_not_there(
-    open_storage: Callable[[], PackStorage], tmp_path: Path
+    open_folder: Callable[[], PackStorage], tmp_path: Path
 ) -> None:
+    open_storage = open_folder
     seen: list[bool] = []
     put(open_storage(), "first.pack", b"")
     while killed_at(len(seen) + 1, lambda: put(open_storage(), "new.pack", LARGE)):

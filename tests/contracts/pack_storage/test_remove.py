@@ -20,6 +20,40 @@ def test_a_removed_pack_is_gone(storage: PackStorage, open_storage: Callable[[],
             each.read("a.pack", 0, 1)
 
 
+def test_packs_are_removed_together(storage: PackStorage) -> None:
+    for name in ("a.pack", "b.pack", "c.pack"):
+        put(storage, name, name.encode())
+    assert set(storage.remove("a.pack", "c.pack")) == {"a.pack", "c.pack"}
+    assert set(storage.list()) == {"b.pack"}
+
+
+def test_packs_go_at_once_when_another_has_all_that_they_held(
+    storage: PackStorage, open_storage: Callable[[], PackStorage]
+) -> None:
+    for name in ("a.pack", "b.pack", "both.pack"):
+        put(storage, name, name.encode())
+    assert set(storage.replace(["a.pack", "b.pack"], "both.pack")) == {"a.pack", "b.pack"}
+    assert set(open_storage().list()) == {"both.pack"}
+
+
+def test_packs_stay_when_the_other_one_is_gone(
+    storage: PackStorage, open_storage: Callable[[], PackStorage]
+) -> None:
+    for name in ("a.pack", "both.pack"):
+        put(storage, name, name.encode())
+    open_storage().remove("both.pack")
+    assert set(storage.replace(["a.pack"], "both.pack")) == set()
+    assert set(storage.list()) == {"a.pack"}
+
+
+def test_no_pack_is_missing_or_left_over(storage: PackStorage) -> None:
+    put(storage, "a.pack", b"a")
+    storage.spare(["a.pack"])
+    assert set(storage.leaving()) == set(storage.missing()) == set()
+    assert storage.clear(dry_run=False) == (0, 0)
+    assert content(storage, "a.pack") == b"a"
+
+
 def test_a_pack_that_is_gone_already_is_fine(
     storage: PackStorage, open_storage: Callable[[], PackStorage]
 ) -> None:
@@ -36,7 +70,8 @@ def test_names_that_are_refused(storage: PackStorage, name: str) -> None:
         storage.remove(name)
 
 
-def test_a_name_can_be_used_again(storage: PackStorage) -> None:
+def test_a_name_can_be_used_again(open_folder: Callable[[], PackStorage]) -> None:
+    storage = open_folder()
     put(storage, "a.pack", b"old")
     assert content(storage, "a.pack") == b"old"
     storage.remove("a.pack")

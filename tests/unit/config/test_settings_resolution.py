@@ -81,6 +81,10 @@ def test_the_registry_is_the_documented_one() -> None:
         "agent.keep-bytes": "MULLIGAN_AGENT_KEEP_BYTES",
         "apply.commit": "MULLIGAN_APPLY_COMMIT",
         "core.database.url": "MULLIGAN_CORE_DATABASE_URL",
+        "core.store.url": "MULLIGAN_CORE_STORE_URL",
+        "core.store.endpoint": "MULLIGAN_CORE_STORE_ENDPOINT",
+        "core.store.cache": "MULLIGAN_CORE_STORE_CACHE",
+        "core.store.grace": "MULLIGAN_CORE_STORE_GRACE",
         "core.disk-limit": "MULLIGAN_CORE_DISK_LIMIT",
         "core.format": "MULLIGAN_CORE_FORMAT",
         "core.pager": "MULLIGAN_CORE_PAGER",
@@ -97,6 +101,10 @@ def test_the_registry_is_the_documented_one() -> None:
             "agent.keep-bytes",
             "sandbox.pool",
             "core.database.url",
+            "core.store.url",
+            "core.store.endpoint",
+            "core.store.cache",
+            "core.store.grace",
             "core.disk-limit",
             "core.format",
             "core.pager",
@@ -129,6 +137,10 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
                     "agent.keep-bytes": "2GB",
                     "apply.commit": "no",
                     "core.database.url": "sqlite:////srv/m.db",
+                    "core.store.url": "s3://bucket/a/b/",
+                    "core.store.endpoint": "http://127.0.0.1:8333/",
+                    "core.store.cache": "2GB",
+                    "core.store.grace": "2h",
                     "core.disk-limit": "20GB",
                     "core.format": "yaml",
                     "core.pager": "less -S",
@@ -156,6 +168,8 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
     assert settings.apply_commit is False
     assert settings.pager == "less -S"
     assert settings.database_url == "sqlite:////srv/m.db"
+    assert (settings.store_url, settings.store_endpoint) == ("s3://bucket/a/b", "http://127.0.0.1:8333")
+    assert (settings.store_cache, settings.store_grace) == (2 * 10**9, 7200)
     assert settings.format == "yaml"
     assert settings.max_parallel == 9
     assert (settings.server_start, settings.idle_timeout) == (ServerStart.NEVER, 5400)

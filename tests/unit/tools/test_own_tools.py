@@ -237,7 +237,7 @@ def undo(context, arguments, result):
     time.sleep(arguments.get("sleep", 0))
     context.state["changed"] = True
 
-@mulligan.tool(side_effects=["external"], undo=undo, timeout=5)
+@mulligan.tool(side_effects=["external"], undo=undo, timeout=300)
 def publish(context: mulligan.StepContext, title: str, sleep: float = 0, ask: str = ""):
     assert isinstance(context, mulligan.StepContext)
     context.state["n"] = 1
@@ -255,11 +255,11 @@ def test_a_call_and_its_undo(home, root):
     assert (host.memories, host.shown) == ([{"n": 1}], b"live\n")
     box.undo("publish", request, "ONE", host)
     assert host.lines == ["{'title': 'one'} ONE sandbox {'version': '2.0'}"]
-    assert box.declarations()["publish"].timeout == 5
+    assert box.declarations()["publish"].timeout == 300
 
 
 def test_an_undo_is_ended_after_the_tools_own_timeout(home, root):
-    box = home.trusted(SITE.replace("timeout=5", "timeout=0.5"))
+    box = home.trusted(SITE.replace("timeout=300", "timeout=0.5"))
     with raises(ToolTimedOut, tool="publish", timeout=0.5):
         box.undo("publish", a_request(root, {"title": "one", "sleep": 60}), "ONE", RecordingHost())
 

@@ -35,10 +35,12 @@ def conversation_of(path: str, prompt: str) -> Lineage | None:
         last = next((r for r in reversed(records) if r.type == "user" and r.promptId == prompt), None)
         if last is None:
             return None  # it is not written yet
-        prompts = _chain(records, last)
-        # Those that were left behind are between a prompt and the one that it continues from.
+        prompts, begun = _chain(records, last)
         if whole or len(prompts) > 1 or window == _WINDOWS[-1]:
-            written = frozenset(r.promptId for r in records if r.type == "user" and r.promptId)
+            # Those that were left behind are between a prompt and the one that it continues from. Where a record on
+            # the way is missing, nobody knows what of the earlier ones was.
+            known = records[begun:]
+            written = frozenset(r.promptId for r in known if r.type == "user" and r.promptId)
             return Lineage(prompts=prompts, written=written)
     return None
 
@@ -70,18 +72,22 @@ def _decoded(line: bytes) -> _Record | None:
         return None
 
 
-def _chain(records: list[_Record], last: _Record) -> frozenset[str]:
-    """Return the prompts on the way from a record to its first ancestor that was read."""
-    by_id = {record.uuid: record for record in records if record.uuid}
+def _chain(records: list[_Record], last: _Record) -> tuple[frozenset[str], int]:
+    """Return the prompts on the way from a record to its first ancestor, and where the oldest known part begins.
+
+    That is the beginning where the way leads to a record without a parent, else the place of the earliest one found.
+    """
+    places = {record.uuid: at for at, record in enumerate(records) if record.uuid}
     prompts: set[str] = set()
-    seen: set[str] = set()
-    each: _Record | None = last
-    while each is not None:
+    seen: set[int] = set()
+    at: int | None = records.index(last)
+    while at is not None and at not in seen:
+        seen.add(at)
+        each = records[at]
         if each.promptId:
             prompts.add(each.promptId)
         parent = each.parentUuid or each.logicalParentUuid
-        if parent is None or parent in seen:
-            break
-        seen.add(parent)
-        each = by_id.get(parent)
-    return frozenset(prompts)
+        if parent is None:
+            return frozenset(prompts), 0
+        at = places.get(parent)
+    return frozenset(prompts), min(seen)

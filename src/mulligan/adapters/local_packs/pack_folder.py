@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
@@ -22,6 +23,8 @@ _UNKNOWN = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT)
 
 class PackFolder:
     """The PackStorage port over a folder. Files that are read stay open, a few of them."""
+
+    pack_limit = sys.maxsize  # one more file would be two more syncs
 
     def __init__(self, folder: Path, rooms: Rooms) -> None:
         """`rooms` are on the same filesystem: drafts need one where no file can be without a name."""
@@ -51,11 +54,31 @@ class PackFolder:
         with self._lock:  # held over the read: another thread must not close the file under it
             return os.pread(self._opened(name), length, offset)
 
-    def remove(self, name: str) -> None:
-        with act("pack.remove"):
-            _place(self._folder, name).unlink(missing_ok=True)
+    def leaving(self) -> frozenset[str]:
+        return frozenset()  # what is needed does not go, so that no grace is needed either
+
+    def distrust(self, name: str) -> bool:
+        return False
+
+    def remove(self, *names: str) -> tuple[str, ...]:
+        for name in names:
+            with act("pack.remove"):
+                _place(self._folder, name).unlink(missing_ok=True)
         with self._lock:
-            self._forget([name])
+            self._forget(names)
+        return names
+
+    def replace(self, names: Iterable[str], pack: str) -> tuple[str, ...]:
+        return self.remove(*names) if _place(self._folder, pack).exists() else ()
+
+    def spare(self, names: Iterable[str]) -> None:
+        """Do nothing: no pack is about to go."""
+
+    def missing(self) -> tuple[str, ...]:
+        return ()  # a file is listed because it is there
+
+    def clear(self, *, dry_run: bool) -> tuple[int, int]:
+        return 0, 0  # a file has no name before it is complete
 
     def settle(self) -> None:
         """Make the names that other processes gave to packs durable."""

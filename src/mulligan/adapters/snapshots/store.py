@@ -28,7 +28,7 @@ from mulligan.adapters.snapshots.format.chunks import pieces
 from mulligan.adapters.snapshots.format.tree_format import ROOT_NAME, EntryKind
 from mulligan.adapters.snapshots.packed_trees import PackedTrees, translated
 from mulligan.adapters.snapshots.packs.pack_writer import PackWriter
-from mulligan.adapters.snapshots.packs.repack import join_small_packs
+from mulligan.adapters.snapshots.packs.repack import can_join, join_small_packs
 from mulligan.adapters.snapshots.packs.sinks import HashingSink, Sink
 from mulligan.adapters.snapshots.packs.sweep import Level, Sweep
 from mulligan.adapters.snapshots.restore.adoption import doubts_about
@@ -259,7 +259,7 @@ class PackedSnapshotStore(PackedTrees):
     def kept_contents(self, contents: Iterable[StoredContent]) -> frozenset[StoredContent]:
         with translated(self._work):
             self._objects.refresh()
-            return frozenset(c for c in contents if self._objects.contains(bytes.fromhex(c.id)))
+            return frozenset(c for c in contents if self._objects.can_read(bytes.fromhex(c.id)))
 
     @contextmanager
     def _writing(self) -> Generator[Sink]:
@@ -414,7 +414,7 @@ class PackedSnapshotStore(PackedTrees):
         self, snapshots: Iterable[Snapshot], *, quick: bool, observer: Observer
     ) -> Mapping[Snapshot, tuple[Damage, ...]]:
         with translated(self._work):
-            self._objects.refresh()
+            self._objects.look_for_packs()
             from mulligan.adapters.snapshots.packs.verification import Verification
 
             return Verification(objects=self._objects, observer=observer, quick=quick).run(snapshots)
@@ -459,7 +459,8 @@ class PackedSnapshotStore(PackedTrees):
                     if not dry_run:
                         with act("leftover.remove"):
                             path.unlink()
-        return Leftovers(work_folders=rooms, stat_caches=len(caches), size_bytes=size)
+            orphans, orphaned = self._objects.storage.clear(dry_run=dry_run)
+        return Leftovers(work_folders=rooms + orphans, stat_caches=len(caches), size_bytes=size + orphaned)
 
     def mark_new(self, tree: WorkingTree) -> None:
         with translated(self._work):
@@ -496,12 +497,11 @@ class PackedSnapshotStore(PackedTrees):
 
     def _join_small_packs(self) -> None:
         """Keep the number of packs small; where someone else is at it, or the disk is full, it can wait."""
-        with self._leases.exclusive_if_free(Lease.UPKEEP) as free:
-            if free:
-                with suppress(OSError):  # the capture is valid without it, and the next one tries again
-                    joined = join_small_packs(self._objects)
-                    if joined.pack is not None:
-                        self._cache.note_joined(joined.pack.name, [pack.name for pack in joined.sources])
+        if can_join(self._objects):
+            with self._leases.exclusive_if_free(Lease.UPKEEP) as free, suppress(OSError):
+                joined = join_small_packs(self._objects) if free else None
+                if joined is not None and joined.pack is not None:
+                    self._cache.note_joined(joined.pack.name, [pack.name for pack in joined.sources])
 
     def _looking(
         self, tree: WorkingTree, sink: Sink, observer: Observer, *, at_work: bool = False

@@ -10,9 +10,11 @@ from mulligan.adapters.homes.home_search import place_of
 from mulligan.adapters.settings_files import read_settings, set_setting
 from mulligan.config import Source, parse_value
 from mulligan.config.database_address import POSTGRESQL, parts_of
+from mulligan.wiring.adapters import Adapters
 from mulligan.wiring.database_place import database_in, make_shared, shared_project_in
 from mulligan.wiring.home_wiring import make
 from mulligan.wiring.layered_settings import LayeredSettings
+from mulligan.wiring.store_wiring import object_store_of
 from mulligan.wiring.surroundings import index_of
 from mulligan.wiring.system_clock import UlidSource
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from mulligan.wiring.surroundings import Surroundings
 
 _KEY = "core.database.url"
+_STORE = "core.store.url"
 
 
 def make_shared_project(
@@ -81,3 +84,23 @@ def _own_project(home: Path, wanted: str) -> str | None:
             hint="with --fresh the folder gets a new home, without plans; the other one stays as it is",
         )
     return None
+
+
+def use_store(around: Surroundings, place: ProjectPlace, store: str) -> None:
+    """Let a project keep its packs in a bucket, which must be empty or its own, and keep what it promises."""
+    address = str(parse_value(_STORE, store, Source.COMMAND_LINE))
+    file = place.home / "config.toml"
+    known = read_settings(file, Source.PROJECT_FILE).values.get(_STORE)
+    if known is not None and known != address:
+        raise errors.ProjectUnusable(
+            path=str(place.home),
+            reason=f"its packs are in {known}",
+            hint="leave out --store to use them; with --fresh too the folder gets a new home, without plans",
+        )
+    bucket = object_store_of(Adapters(place=place, around=around, stop=None), address)
+    try:
+        bucket.packs.make_sure()
+    finally:
+        bucket.register.close()
+    if known is None:
+        set_setting(file, Source.PROJECT_FILE, _STORE, address)

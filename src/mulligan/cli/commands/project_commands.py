@@ -33,7 +33,19 @@ group = click.Group("mulligan")
     metavar="ADDRESS",
     help="A PostgreSQL database for plans and checkpoints, as postgresql://HOST/DATABASE?schema=NAME.",
 )
-def init(invocation: Invocation, path: str, home: str | None, fresh: bool, database: str | None) -> Answer:
+@click.option(
+    "--store",
+    metavar="ADDRESS",
+    help="A bucket for the packs of checkpoints, as s3://BUCKET/PREFIX; only with --database.",
+)
+def init(
+    invocation: Invocation,
+    path: str,
+    home: str | None,
+    fresh: bool,
+    database: str | None,
+    store: str | None,
+) -> Answer:
     """Make a project in PATH (the current folder).
 
     Its home, with plans and checkpoints, lies outside of the folder: in $MULLIGAN_HOME, or else in the user's state
@@ -41,8 +53,11 @@ def init(invocation: Invocation, path: str, home: str | None, fresh: bool, datab
 
     With --database its plans and checkpoints are recorded in a PostgreSQL server. The address holds no password: that
     comes from PGPASSWORD, from ~/.pgpass or from a service file.
+
+    With --store too the bytes of its checkpoints are in a bucket of Amazon S3 or of a server that speaks S3, which
+    AWS_ENDPOINT_URL names. Credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or from ~/.aws.
     """
-    project, new = invocation.new_project(path, home, fresh=fresh, database=database)
+    project, new = invocation.new_project(path, home, fresh=fresh, database=database, store=store)
     project.prepare()
     word = "made" if new else "was there already:"
     data = {
@@ -54,6 +69,8 @@ def init(invocation: Invocation, path: str, home: str | None, fresh: bool, datab
     blocks = [Line(f"project {word} {project.folder}"), Line(f"home: {project.home}")]
     if project.is_shared:
         blocks.append(Line(f"database: {project.database}"))
+    if store is not None:
+        blocks.append(Line(f"store: {store}"))
     return Answer(data=data, blocks=blocks)
 
 

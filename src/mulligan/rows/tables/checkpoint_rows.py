@@ -20,7 +20,7 @@ from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, GroupId, PlanId, as_id_prefix
 from mulligan.domain.text.names import nearest_word
 from mulligan.errors import Advice, NextStep
-from mulligan.rows.columns import ALL, FLAG, OBJECT, SNAPSHOT, TIME, Layout, is_text, word
+from mulligan.rows.columns import FLAG, OBJECT, SNAPSHOT, TIME, Layout, at_most, is_text, word
 from mulligan.rows.row_repository import RowRepository
 from mulligan.rows.state_document import state_from_text, state_to_text
 
@@ -182,7 +182,7 @@ class CheckpointRepository(RowRepository):
     ) -> Sequence[CheckpointGroup]:
         """Return the plan's groups, oldest first, with or without superseded ones; of more than `limit` the newest."""
         statement = _GROUPS if superseded else _LIVE_GROUPS
-        groups = self._db.rows(statement, (plan_id, ALL if limit is None else limit))[::-1]
+        groups = self._db.rows(statement, (plan_id, at_most(limit)))[::-1]
         members = self._members(plan_id, groups)
         return [self._group(row, members[row["group_id"]]) for row in groups]
 

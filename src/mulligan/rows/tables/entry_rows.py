@@ -11,7 +11,7 @@ from mulligan import errors
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.history.timeline_entry import DeedKind, DeedStatus, TimelineEntry
 from mulligan.domain.text.ids import PlanId
-from mulligan.rows.columns import ALL, FLAG, OBJECT, TIME, Format, Layout, word
+from mulligan.rows.columns import ALL, FLAG, OBJECT, TIME, Format, Layout, at_most, word
 from mulligan.rows.row_repository import RowRepository
 
 if TYPE_CHECKING:
@@ -201,14 +201,14 @@ class EntryRepository(RowRepository):
 
     def get(self, number: int) -> TimelineEntry:
         """Return the entry of that number, or raise EntryNotFound."""
-        row = self._db.row(_GET, (number,))
+        row = self._db.row(_GET, (number,)) if number <= ALL else None
         if row is None:
             raise errors.EntryNotFound(number=number)
         return _ENTRY.value(row)
 
     def newest(self, limit: int | None) -> Sequence[TimelineEntry]:
         """Return the newest entries, newest first."""
-        return [_ENTRY.value(row) for row in self._db.rows(_NEWEST, (ALL if limit is None else limit,))]
+        return [_ENTRY.value(row) for row in self._db.rows(_NEWEST, (at_most(limit),))]
 
     def last(self) -> int:
         """Return the last number that an entry got, although its plan may be forgotten; 0: there was none."""

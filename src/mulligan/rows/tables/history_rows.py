@@ -12,7 +12,7 @@ from mulligan.domain.history.lines import Line, Segment
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.intent import Intent, SandboxWork, Work
 from mulligan.domain.text.ids import GroupId, IntentId, PlanId
-from mulligan.rows.columns import ALL, OBJECT, TIME, Format, Layout, json_object, json_text, word
+from mulligan.rows.columns import OBJECT, TIME, Format, Layout, at_most, json_object, json_text, word
 from mulligan.rows.definition_document import definition_from_text, definition_to_text
 from mulligan.rows.row_repository import RowRepository
 
@@ -153,7 +153,7 @@ class EventRepository(RowRepository):
 
     def list(self, plan_id: PlanId, *, limit: int | None = None, after: int = 0) -> Sequence[Event]:
         """Return the plan's log after that sequence number, in order; of more than `limit` entries the newest."""
-        rows = self._db.rows(_EVENTS, (plan_id, after, ALL if limit is None else limit))
+        rows = self._db.rows(_EVENTS, (plan_id, after, at_most(limit)))
         return [_EVENT.value(row) for row in rows[::-1]]
 
     def newest(self, plan_id: PlanId, type: EventType) -> Event | None:

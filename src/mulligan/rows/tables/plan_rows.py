@@ -14,7 +14,7 @@ from mulligan.domain.text.ids import PlanId, as_id_prefix
 from mulligan.domain.text.json_value import read_json
 from mulligan.domain.text.names import nearest_word
 from mulligan.errors import Advice
-from mulligan.rows.columns import ALL, TEXTS, TIME, Format, Layout, is_text, json_text, time_text, word
+from mulligan.rows.columns import TEXTS, TIME, Format, Layout, at_most, is_text, json_text, time_text, word
 from mulligan.rows.definition_document import definition_from_text, definition_to_text
 from mulligan.rows.row_repository import RowRepository
 from mulligan.rows.state_document import state_from_text, state_to_text
@@ -275,7 +275,7 @@ class PlanRepository(RowRepository):
 
     def list(self, state: State | None, *, limit: int | None = None) -> Sequence[Plan]:
         """Return the plans, oldest first; of more than `limit` the newest."""
-        most = ALL if limit is None else limit
+        most = at_most(limit)
         rows = (
             self._db.rows(_LIST, (most,)) if state is None else self._db.rows(_LIST_IN_STATE, (state, most))
         )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _FEW_SEARCHES = 8_192  # searching packs takes microseconds, a table of all their objects a tenth of a second
 # At a folder that another process is changing: a listing made meanwhile may miss an object that moves.
 _LOOKS = 5
+_MISSING = "it is listed, and is not there"
 
 
 class Objects:
@@ -29,6 +30,7 @@ class Objects:
         self._where: dict[bytes, Pack] | None = None
         self._searches = 0
         self._settled = True
+        self._leaving = frozenset[str]()
 
     def refresh(self) -> None:
         """List the packs again: some came and some went. Of those that are known nothing is read."""
@@ -36,8 +38,12 @@ class Objects:
             self._refresh()
 
     def pack_names(self) -> frozenset[str]:
-        """The packs that can be read now."""
-        return frozenset(self._packs)
+        """The packs that can be read now, and that stay as far as is known."""
+        return frozenset(self._packs).difference(self._leaving)
+
+    def leaving(self) -> frozenset[str]:
+        """The packs that can be read now, and that nothing new relies on: a sweep is about to remove them."""
+        return self._leaving
 
     def packs(self) -> list[Pack]:
         """The packs that can be read now, by name."""
@@ -54,7 +60,14 @@ class Objects:
             return sum(pack.size for pack in self._packs.values())
 
     def contains(self, object_id: bytes) -> bool:
-        """Return whether the object is here, as far as is known without listing again."""
+        """Return whether the object is here and stays, as far as is known without listing again."""
+        pack = self._place(object_id)
+        if pack is None or pack.name not in self._leaving:
+            return pack is not None
+        return any(other.name not in self._leaving for other in self._others(pack, object_id))
+
+    def can_read(self, object_id: bytes) -> bool:
+        """Return whether the object is here now, in whichever pack."""
         return self._place(object_id) is not None
 
     def length(self, object_id: bytes) -> int:
@@ -70,6 +83,8 @@ class Objects:
             except FileNotFoundError:
                 self.refresh()  # its objects were moved into another pack, or it is lost: look again
             except errors.SnapshotDamaged:
+                if self.storage.distrust(pack.name):
+                    continue
                 for other in self._others(pack, object_id):
                     if self.is_sound(other, object_id):
                         return other.read(object_id)
@@ -87,6 +102,14 @@ class Objects:
             return False
         return True
 
+    def look_for_packs(self) -> None:
+        """List the packs again, and look whether their bytes are where they are kept, and not in a copy alone."""
+        with self._lock:
+            self._refresh()
+            missing = self.storage.missing()
+            self._drop(missing)
+            self._damaged |= dict.fromkeys(missing, _MISSING)
+
     def settle(self) -> None:
         """Make sure that packs which another process added survive a power cut, before we build on them."""
         if not self._settled:
@@ -100,13 +123,21 @@ class Objects:
             self._take(pack)
         return pack
 
-    def remove(self, packs: Iterable[Pack]) -> None:
-        """Delete packs; the caller knows that nothing needs the objects that only they hold."""
+    def remove(self, packs: Iterable[Pack]) -> frozenset[str]:
+        """Delete packs, now or after a grace; return the names of those that are gone.
+
+        The caller knows that nothing needs the objects that only they hold.
+        """
         with self._lock:
-            names = {pack.name for pack in packs}
-            for name in names:
-                self.storage.remove(name)
-            self._drop(names)
+            names = sorted({pack.name for pack in packs})
+            gone = frozenset(self.storage.remove(*names)) if names else frozenset[str]()
+            self._drop(gone)
+            return gone
+
+    def replace(self, packs: Iterable[Pack], by: Pack) -> None:
+        """Delete packs whose objects are all in another one."""
+        with self._lock:
+            self._drop(self.storage.replace([pack.name for pack in packs], by.name))
 
     def _find(self, object_id: bytes) -> Pack:
         """The pack of an object; another process may have written or moved it since we last looked."""
@@ -135,19 +166,22 @@ class Objects:
         return [other for other in self.packs() if other is not pack and object_id in other]
 
     def _refresh(self) -> None:
+        gone = list[str]()
         for _ in range(_LOOKS):
             names = set(self.storage.list())
+            self._leaving = frozenset(self.storage.leaving())
             self._damaged = {name: why for name, why in self._damaged.items() if name in names}
             new = sorted(names - self._packs.keys() - self._damaged.keys())
             gone = [name for name in new if not self._load(name)]
             self._drop(self._packs.keys() - names)  # after loading: what moved is found in its new place
             if not gone:
                 return
+        self._damaged |= dict.fromkeys(gone, _MISSING)
 
     def _load(self, name: str) -> bool:
         """Take in a pack that was listed; False where it is gone already."""
         try:
-            pack = Pack.open(self.storage, name)
+            pack = self._opened(name)
         except FileNotFoundError:
             return False
         except errors.SnapshotDamaged as exc:
@@ -158,6 +192,14 @@ class Objects:
             self._take(pack)
             self._settled = False
         return True
+
+    def _opened(self, name: str) -> Pack:
+        try:
+            return Pack.open(self.storage, name)
+        except errors.SnapshotDamaged:
+            if not self.storage.distrust(name):
+                raise
+            return Pack.open(self.storage, name)
 
     def _take(self, pack: Pack) -> None:
         self._packs[pack.name] = pack

@@ -4,7 +4,16 @@ from typing import NamedTuple
 
 import zstandard
 
-from mulligan.adapters.snapshots.format.pack_format import HEADER, ROW, Coding, Kind, Pack, Row, trailer_of
+from mulligan.adapters.snapshots.format.pack_format import (
+    HEADER,
+    ROW,
+    Coding,
+    Kind,
+    Pack,
+    Row,
+    size_of_pack,
+    trailer_of,
+)
 from mulligan.ports import PackStorage
 
 _PAYS_BELOW = 0.95  # compressed to more than this, an object is stored as it is: reading it back is then free
@@ -55,6 +64,11 @@ class PackFile:
         self._file.write(stored)
         self._rows[object_id] = ROW.pack(self._offset, len(stored), row.raw, row.coding, row.kind)
         self._offset += len(stored)
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether the next objects belong into another pack."""
+        return size_of_pack(self._offset, len(self._rows)) >= self._storage.pack_limit
 
     def finish(self, name: str) -> Pack:
         """Write the index and put the pack, durable and seen, into the storage."""

@@ -1,4 +1,4 @@
-"""Writing objects: all that one capture finds new goes into one pack."""
+"""Writing objects: all that one capture finds new goes into one pack, unless the storage limits its size."""
 
 from queue import Queue
 from threading import Thread
@@ -13,7 +13,7 @@ _BATCHES_WAITING = 8  # bounds memory to a few batches when reading is faster th
 
 
 class PackWriter:
-    """A sink that stores what is new in one pack; with nothing new it writes nothing.
+    """A sink that stores what is new, in one pack or a few large ones; with nothing new it writes nothing.
 
     Compressing and writing go on in a thread once there is enough of it: both release the GIL, so they run
     beside the reading and hashing of the caller.
@@ -28,6 +28,7 @@ class PackWriter:
         self._queue: Queue[list[NewObject]] = Queue(_BATCHES_WAITING)
         self._thread: Thread | None = None
         self._failure: BaseException | None = None
+        self._size = 0  # of what was put
 
     def add(self, kind: Kind, data: bytes) -> bytes:
         """Take one object, to be stored if it is new; return its id."""
@@ -48,12 +49,10 @@ class PackWriter:
         self._stop_thread()
         if self._failure is not None:
             raise self._failure
-        pack = self._open()
         if self._batch:
-            pack.append(self._batch)
-        finished = self._objects.adopt(pack)
-        pack.close()
-        return finished.size
+            self._open().append(self._batch)
+        self._put()
+        return self._size
 
     def abandon(self) -> None:
         """Leave nothing behind; after `finish` this does nothing."""
@@ -62,6 +61,14 @@ class PackWriter:
         if self._pack is not None:
             self._pack.close()
 
+    def _put(self) -> None:
+        pack, self._pack = self._pack, None
+        if pack is not None:
+            try:
+                self._size += self._objects.adopt(pack).size
+            finally:
+                pack.close()
+
     def _open(self) -> PackFile:
         if self._pack is None:
             self._pack = PackFile(self._objects.storage)
@@ -69,20 +76,23 @@ class PackWriter:
 
     def _hand_over(self) -> None:
         if self._thread is None:
-            pack = self._open()
-            self._thread = Thread(target=self._write_batches, args=(pack,), daemon=True)
+            self._open()  # whatever refuses it is raised here
+            self._thread = Thread(target=self._write_batches, daemon=True)
             self._thread.start()
         if self._failure is not None:
             raise self._failure
         self._queue.put(self._batch)
         self._batch, self._batch_bytes = [], 0
 
-    def _write_batches(self, pack: PackFile) -> None:
+    def _write_batches(self) -> None:
         while batch := self._queue.get():
             if self._failure is not None:
                 continue  # keep taking, so that the caller never waits for room in the queue
             try:
+                pack = self._open()
                 pack.append(batch)
+                if pack.is_full:
+                    self._put()
             except BaseException as exc:  # noqa: BLE001  raised again in the caller's thread
                 self._failure = exc
 

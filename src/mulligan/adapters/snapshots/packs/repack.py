@@ -79,11 +79,23 @@ def packs_to_join(packs: Sequence[Pack], *, at_least: int) -> list[Pack]:
     return ordered[:split] if split >= at_least else []
 
 
+def can_join(objects: Objects) -> bool:
+    """Return whether there are so many small packs that they should become one."""
+    return bool(_joined(objects))
+
+
+def _joined(objects: Objects) -> list[Pack]:
+    leaving = objects.leaving()
+    staying = [pack for pack in objects.packs() if pack.name not in leaving]
+    return packs_to_join(staying, at_least=ENOUGH_TO_JOIN)
+
+
 def join_small_packs(objects: Objects) -> Copied:
     """Keep the store quick to open, however many captures there are. Nothing is lost, live or not."""
-    joined = packs_to_join(objects.packs(), at_least=ENOUGH_TO_JOIN)
+    joined = _joined(objects)
     if not joined:
         return Copied(None, [])
     copied = copy_objects(objects, [(pack, pack.ids) for pack in joined])
-    objects.remove(copied.sources)
+    if copied.pack is not None:
+        objects.replace(copied.sources, copied.pack)
     return copied

@@ -5,7 +5,7 @@ again. A capture holds the lock until its rows are committed, so the sweep sees 
 with an old object that it reuses for the next sweep.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -55,8 +55,10 @@ class Sweep(Struct, eq=False):
     observer: Observer
     marks: Marks
     thorough: bool = False  # leave no garbage at all: what is deleted must be gone
-    _came: set[bytes] = set()  # marked after the verdict
-    _standing: set[bytes] = set()  # ids of packs that stay
+    _came: set[bytes] = set()  # marked after the verdict, or in packs that vanished since
+    _owners: dict[str, Pack] = {}  # packs by which others were judged
+    _standing: dict[str, Pack] = {}  # those of them that stay
+    _kept: set[bytes] = set()  # their ids
     _done: int = 0
 
     def preview(self) -> Swept:
@@ -68,6 +70,7 @@ class Sweep(Struct, eq=False):
 
     def run(self) -> Swept:
         verdict = self._judge()
+        self.objects.storage.spare(each.pack.name for each in verdict.keep)
         removed: list[_Sorted] = []
         rewritten: list[_Sorted] = []
         total = len(verdict.remove) + len(verdict.rewrite)
@@ -79,7 +82,9 @@ class Sweep(Struct, eq=False):
         return self._swept(verdict, removed, rewritten, len(self.objects.packs()), self.objects.size_bytes())
 
     def _judge(self) -> _Verdict:
-        packs = sorted(self.objects.packs(), key=lambda pack: pack.size, reverse=True)
+        leaving = self.objects.leaving()
+        # What is about to go owns nothing that is elsewhere too.
+        packs = sorted(self.objects.packs(), key=lambda pack: (pack.name in leaving, -pack.size))
         # Rows that come from here on may name packs that are not among these: those are not judged.
         self.marks.add(self.live())
         self.observer.progress("objects marked", len(self.marks.ids), len(self.marks.ids))
@@ -96,8 +101,8 @@ class Sweep(Struct, eq=False):
             else:
                 verdict.keep.append(found)
         self._join(verdict)
-        for kept in verdict.keep:
-            self._standing.update(kept.pack.ids)
+        self._stay(kept.pack for kept in verdict.keep)
+        self._owners.update((each.pack.name, each.pack) for each in verdict.rewrite)
         return verdict
 
     def _sort(self, pack: Pack, owned: dict[bytes, Pack]) -> _Sorted:
@@ -121,10 +126,9 @@ class Sweep(Struct, eq=False):
         """Copy live objects into a new pack; return the packs that may go then."""
         copied = copy_objects(self.objects, [(s.pack, s.live) for s in group])
         if copied.pack is not None:
-            self._standing.update(copied.pack.ids)
+            self._stay([copied.pack])
         sources = {pack.name for pack in copied.sources}
-        for left in (s for s in group if s.pack.name not in sources):
-            self._standing.update(left.pack.ids)
+        self._stay(s.pack for s in group if s.pack.name not in sources)
         return [s for s in group if s.pack.name in sources]
 
     def _delete(self, batch: Sequence[_Sorted], total: int) -> list[_Sorted]:
@@ -132,14 +136,33 @@ class Sweep(Struct, eq=False):
         self._came |= self.marks.add(self.live())  # without the lock, so that little is left to do with it
         with self.nobody_captures():
             self._came |= self.marks.add(self.live())
-            needed = self._came - self._standing
-            gone = [s for s in batch if needed.isdisjoint(s.pack.ids)]
-            self.objects.remove(s.pack for s in gone)
-        for left in (s for s in batch if s not in gone):
-            self._standing.update(left.pack.ids)
+            self._look_again()
+            needed = self._came - self._kept
+            unneeded = [s for s in batch if needed.isdisjoint(s.pack.ids)]
+            left = [s.pack for s in batch if s not in unneeded]
+            gone = self.objects.remove(s.pack for s in unneeded)
+            self.objects.storage.spare(pack.name for pack in left)
+        for name in gone:
+            self._owners.pop(name, None)
+        self._stay(left)
         self._done += len(batch)
         self.observer.progress("packs swept", self._done, total)
-        return gone
+        return [s for s in unneeded if s.pack.name in gone]
+
+    def _stay(self, packs: Iterable[Pack]) -> None:
+        for pack in packs:
+            self._owners[pack.name] = self._standing[pack.name] = pack
+            self._kept.update(pack.ids)
+
+    def _look_again(self) -> None:
+        """Notice the packs that another process removed: the lease that keeps others away can be lost."""
+        self.objects.refresh()
+        vanished = self._owners.keys() - {pack.name for pack in self.objects.packs()}
+        if vanished:
+            for name in vanished:
+                self._came.update(self.marks.ids.intersection(self._owners.pop(name).ids))
+                self._standing.pop(name, None)
+            self._kept = {object_id for pack in self._standing.values() for object_id in pack.ids}
 
     def _swept(
         self,

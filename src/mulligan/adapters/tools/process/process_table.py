@@ -1,11 +1,13 @@
 """The process table: what the system says of any process. One that ended meanwhile says nothing."""
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 
 _NAMESPACES = ("pid", "user", "mnt")
 _PARENT, _SESSION, _TERMINAL, _FLAGS = 1, 3, 4, 6  # fields of stat, counted from the state
 _KERNEL_THREAD = 0x00200000
+_STARTING = 1.0  # seconds for a program that is being started to have its variables
 
 
 def all_processes() -> list[int]:
@@ -18,12 +20,12 @@ def all_processes() -> list[int]:
 
 def environment(pid: int) -> list[bytes]:
     """Return what a process was started with; nothing of another user's process."""
-    return _read(pid, "environ").split(b"\0")
+    return _environ(pid).split(b"\0")
 
 
 def has_variable(pid: int, name: str) -> bool:
     """Return whether a process was started with a variable of that name."""
-    return f"\0{name}=".encode() in b"\0" + _read(pid, "environ")
+    return f"\0{name}=".encode() in b"\0" + _environ(pid)
 
 
 def command_line(pid: int) -> str:
@@ -115,6 +117,16 @@ def _places(pid: int) -> Iterator[str]:
         descriptors = []
     for descriptor in descriptors:
         yield _link(f"/proc/{pid}/fd/{descriptor}")
+
+
+def _environ(pid: int) -> bytes:
+    """Return the variables of a process. While a program is being started in it, it has none yet, and no words."""
+    limit = time.monotonic() + _STARTING
+    while not (found := _read(pid, "environ")) and not _read(pid, "cmdline") and _link(f"/proc/{pid}/exe"):
+        if time.monotonic() > limit:
+            break
+        time.sleep(0.001)
+    return found
 
 
 def _number(status: bytes, name: bytes) -> int:
