@@ -40,6 +40,7 @@ A Command That Fails Makes No Project
     ...    125    run --resource nowhere -- true
     ...    125    -c sandbox.at=nowhere run -- true
     ...    3    apply --yes
+    ...    127    run -- no-such-program
         @{words}=    Split String    ${line}
         Document    @{words}    code=${code}
     END

@@ -71,6 +71,13 @@ class TestListing:
         assert found["last_used"].startswith("20")
         assert mulligan.projects().size_bytes == data["size_bytes"]
 
+    def test_holes_in_files_of_a_sandbox_take_no_room(self, project: Path) -> None:
+        before = data_of(project, "projects")["size_bytes"]
+        with (project / "holes").open("wb") as file:
+            file.truncate(10**9)
+        data_of(project, "run", "--name", "large", "--", "true")
+        assert data_of(project, "projects")["size_bytes"] - before < 10**8
+
     def test_a_folder_that_is_gone_moved_or_replaced_is_told(self, project: Path, tmp_path: Path) -> None:
         for name in ("gone", "other", "replaced", "cleaned"):
             (tmp_path / name).mkdir()

@@ -71,7 +71,6 @@ def test_two_words_that_are_no_checkpoints_are_refused_with_what_works(project: 
     for words, meant in (
         (("tour", "plan-12"), "mulligan diff tour@-1 plan-12@-1"),
         (("tour", "a.txt"), "mulligan diff tour -- a.txt"),
-        (("draft", "latest"), "mulligan checkpoint diff draft latest"),
     ):
         refused = ask(project, "diff", *words)
         assert refused["exit_code"] == 2
@@ -133,3 +132,16 @@ def test_where_there_is_no_project_the_everyday_way_is_named(tmp_path: Path) -> 
         hint = ask(tmp_path, command)["error"]["hint"]
         assert "`mulligan run -- COMMAND`" in hint
         assert "`mulligan init`" in hint
+
+
+def test_words_labels_and_ids_name_checkpoints_to_compare(project: Path) -> None:
+    data_of(project, "checkpoint", "create", "tour", "--label", "my draft")
+    one, two = (data_of(project, "show", f"tour@{number}")["checkpoint_id"] for number in (1, -1))
+    between = data_of(project, "diff", "tour@1", "tour@-1")["files"]
+    assert [file["path"] for file in between] == ["a.txt"]
+    for words in (("tour@1", "my draft"), (one, two), (one, "my draft"), ("tour", "my draft"), ("tour", two)):
+        assert data_of(project, "diff", *words)["files"] == between, words
+    assert (
+        data_of(project, "diff", "first", "latest")["files"] == data_of(project, "diff", "plan-12")["files"]
+    )
+    assert ask(project, "diff", "nonsense", "tour@1")["error"]["kind"] == "checkpoint_not_found"

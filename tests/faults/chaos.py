@@ -22,6 +22,7 @@ from mulligan.domain.plans.plan import State
 from tests.faults.processes import processes_with
 from tests.faults.projects import Watching, nothing, services_in
 from tests.faults.trials import picture_without_times
+from tests.support.homes import homes_beside, homes_for
 
 PLANS = 3
 SWEEPER = "gc"  # sweeps the store all the while, and is killed too
@@ -58,6 +59,7 @@ def sweep(folder: Path, rng: random.Random, until: float) -> Survived:
     On a busy machine a round may end before the moments that were drawn for its deaths: more rounds follow then.
     """
     survived = Survived()
+    homes_beside(folder / "0").mkdir(mode=0o700)  # beside the folder of each round, and none of the user's
     for number in itertools.count():
         if survived.kills >= FEW and time.monotonic() >= until:
             return survived
@@ -120,7 +122,7 @@ def _make_project(folder: Path, names: list[str]) -> float:
 def _start(folder: Path, name: str) -> "subprocess.Popen[bytes]":
     words = ["gc"] if name == SWEEPER else ["plan", "execute", name]
     argv = [sys.executable, "-m", "mulligan", *words]
-    environment = {**os.environ, "CHAOS": str(folder)}
+    environment = {**os.environ, "CHAOS": str(folder), "MULLIGAN_HOME": homes_for(folder)}
     with (folder / f"{name}.log").open("ab") as log:
         return subprocess.Popen(argv, cwd=folder, env=environment, stdout=log, stderr=log)
 

@@ -1,5 +1,6 @@
 """A project in PostgreSQL does what any project does, and refuses by name what it does not do yet."""
 
+import importlib.util
 import json
 from pathlib import Path
 
@@ -82,6 +83,15 @@ def test_without_a_server_nothing_is_made(tmp_path: Path) -> None:
 
 def test_only_a_server_can_be_named(tmp_path: Path) -> None:
     assert ask(tmp_path, "init", "--database", "sqlite:///x.db")["error"]["kind"] == "setting_invalid"
+
+
+def test_without_the_driver_the_extra_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "psycopg" else found(name))
+    for words in (["plan", "list"], ["init", "--fresh", "--database", "postgresql://h/d"]):
+        answer = ask(project, *words)
+        assert (answer["exit_code"], answer["error"]["kind"]) == (3, "extra_missing")
+        assert answer["error"]["extra"] == "shared"
 
 
 def test_a_second_home_for_the_same_rows_is_refused(project: Path, address: str, tmp_path: Path) -> None:

@@ -30,15 +30,19 @@ class ComparedWords(Struct, frozen=True, kw_only=True):
 def compared_words(
     project: Project, word: str | None, other: str | None, old: str | None, new: str | None
 ) -> ComparedWords:
-    """Read `tune`, `tune@3`, `tune @3` and `tune@1 tune@3`, with what --from and --to name; refuse other pairs."""
+    """Read `tune`, `tune@3`, `tune @3` and `tune@1 tune@3`, with what --from and --to name; refuse other pairs.
+
+    A checkpoint may be a label or an id, too.
+    """
     if word == "":
         raise errors.PlanNotFound(wanted=word)
     numbered = group_reference(word) if word is not None else None
     second = group_reference(other) if other is not None else None
     if word is None or (numbered is None and other is None):
         return ComparedWords(plan=word, old=old, new=new)
-    if other is not None and (second is None or (numbered is None and second.plan)):
-        raise _two_words(project, word, other)
+    by_words = other is not None and (second is None or (numbered is None and bool(second.plan)))
+    if other is not None and by_words:
+        _refuse_others(project, word, other)
     if new is not None or (old is not None and numbered is not None and other is not None):
         raise UsageWrong(
             reason=f"{' and '.join(filter(None, (word, other)))} names what --from and --to name",
@@ -47,32 +51,30 @@ def compared_words(
     if other is None:
         assert numbered is not None
         return ComparedWords(plan=numbered.plan or "latest", old=old, new=word)
-    assert second is not None
+    if by_words and not names_a_plan(project, word):
+        return ComparedWords(plan=None, old=None, new=None, groups=(word, other))
     if numbered is None:
         return ComparedWords(plan=word, old=old, new=other)
+    assert second is not None
     of_the_same = f"{numbered.plan}{other}" if not second.plan else other
     return ComparedWords(plan=None, old=None, new=None, groups=(word, of_the_same))
 
 
-def _two_words(project: Project, word: str, other: str) -> UsageWrong:
-    """Return the refusal of two words that do not name two groups: plans, or paths without the sign before them."""
+def _refuse_others(project: Project, word: str, other: str) -> None:
+    """Refuse two words that do not name two groups: plans, or paths without the sign before them."""
     import shlex
 
     if os.path.lexists(other) and not names_a_plan(project, other):
         alone = f"mulligan diff {shlex.quote(word)} -- {shlex.quote(other)}"
-        return UsageWrong(
+        raise UsageWrong(
             reason=f"{other!r} is a path, not a checkpoint", hint=f"paths follow `--`: `{alone}`"
         )
     if names_a_plan(project, word) and names_a_plan(project, other):
         newest = f"mulligan diff {word}@-1 {other}@-1"
-        return UsageWrong(
+        raise UsageWrong(
             reason="`diff` shows what one plan changed, and two are named",
             hint=f"`mulligan diff {word}` shows it of one; `{newest}` compares the newest checkpoints of both",
         )
-    return UsageWrong(
-        reason=f"{word!r} and {other!r} are not two checkpoints by their numbers",
-        hint=f"`mulligan checkpoint diff {shlex.quote(word)} {shlex.quote(other)}` compares labels and ids too",
-    )
 
 
 def plan_and_checkpoint(project: Project, first: str, second: str | None) -> tuple[str, str]:

@@ -3,13 +3,14 @@
 import errno
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mulligan.boundaries import act
 
 _PRIVATE = 0o700
+_BLOCK = 512  # bytes: the unit of st_blocks, whatever the filesystem
 _NOT_DURABLE = stat.S_ISVTX | _PRIVATE  # no folder of a user's has the sticky bit and is closed to all others
 _AT_FDCWD, _STATX_BTIME, _STATX_SIZE, _BTIME_OFFSET = (
     -100,
@@ -76,7 +77,15 @@ def birth_time(path: Path) -> int:
 
 def size_of_folder(folder: Path) -> int:
     """Add up what its files hold, as far as it can be looked into: the number is for people."""
-    size = 0
+    return sum(st.st_size for st in _files_below(folder))
+
+
+def disk_use_of(folder: Path) -> int:
+    """Add up what its files take on the disk: small files take whole blocks, and holes in files take nothing."""
+    return sum(st.st_blocks * _BLOCK for st in _files_below(folder))
+
+
+def _files_below(folder: Path) -> Iterator[os.stat_result]:
     pending = [str(folder)]
     while pending:
         with suppress(OSError), os.scandir(pending.pop()) as entries:
@@ -84,8 +93,7 @@ def size_of_folder(folder: Path) -> int:
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(entry.path)
                 else:
-                    size += entry.stat(follow_symlinks=False).st_size
-    return size
+                    yield entry.stat(follow_symlinks=False)
 
 
 def is_one_filesystem(one: Path, other: Path) -> bool:

@@ -92,6 +92,7 @@ def shared_project_in(url: str) -> str | None:
 
 def shared_claims(address: ServerAddress, clock: Clock, stop: StopRequest | None) -> Locks:
     """Return the claims of plans of a shared project."""
+    require_driver()
     import os
     import socket
 

@@ -147,7 +147,7 @@ def test_what_worked_in_place_has_nothing_to_merge(tmp_path: Path) -> None:
 def test_before_it_is_applied_nothing_can_be_taken_back(site: Applying) -> None:
     with pytest.raises(NothingApplied) as refused:
         site.project.unapply("p")
-    assert "rollback" in {step.verb for step in refused.value.next_step.steps}
+    assert "checkpoints.list" in {step.verb for step in refused.value.next_step.steps}
 
 
 def test_where_another_plan_works_in_place_nothing_is_applied(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from mulligan.adapters.homes.tree_copy import remove_folder
 from mulligan.boundaries import act
 from mulligan.domain.text.sizes import size_text
 from mulligan.errors import DiskLimitExceeded, MulliganError
-from mulligan.osfiles.folders import size_of_folder, sync_folder
+from mulligan.osfiles.folders import disk_use_of, sync_folder
 
 REMOVED = ".removed-"  # before the name of a home that is being removed
 _REMOVED = re.compile(re.escape(REMOVED) + r"[0-9a-f]+")
@@ -188,7 +188,7 @@ class HomeCensus(Struct, frozen=True, eq=False, kw_only=True):
                 return known.size_bytes
         except (OSError, DecodeError):
             pass  # never measured, or not readable: it is measured now
-        size = size_of_folder(home)
+        size = disk_use_of(home)
         with suppress(OSError):  # a note that saves time
             (home / _MEASURED).write_bytes(json.encode(_Measured(newest, size)))
         return size

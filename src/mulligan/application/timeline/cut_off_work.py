@@ -69,6 +69,8 @@ class CutOffWork(Struct, kw_only=True, frozen=True, eq=False):
         """Keep the present contents as the end of a step that was cut off: later changes are not its own."""
         with self.database.reading() as db:
             left = [entry for entry in db.entries.live_of(run.plan.plan_id) if entry.is_open]
+        if not run.in_place:  # an apply that was cut off did not change the sandboxes
+            left = [entry for entry in left if entry.kind.is_step]
         if not left or left[0].before_group is None:
             return
         type = CheckpointType.ON_ERROR

@@ -86,10 +86,13 @@ def diff(
 ) -> Answer:
     """Show what a plan changed: files, folders, and a patch that `git apply` takes; the newest plan unless named.
 
-    `tune@3` shows what changed up to that checkpoint, `tune@1 tune@3` compares the two. The number of an entry of the
+    `tune@3` shows what changed up to that checkpoint, `tune@1 tune@3` compares the two, and so do
+    labels, ids, first and latest. The number of an entry of the
     timeline (`mulligan log`), in the place of a plan, shows what that entry changed. With PATHs only what these match,
     as in git: seen from the current folder, or from the top of the resource.
     """
+    import shlex  # here, as the next: few commands show a difference
+
     from mulligan.cli.answers.diff_answer import diff_answer
 
     view, project = diff_view(stat=stat, name_only=name_only), invocation.project()
@@ -100,7 +103,7 @@ def diff(
         found = project.checkpoints.diff(
             *wish.groups, binary=binary, hidden=hidden, paths=paths, folder=folder
         )
-        return diff_answer(found, view, f"mulligan diff --stat {' '.join(wish.groups)}")
+        return diff_answer(found, view, f"mulligan diff --stat {shlex.join(wish.groups)}")
     plan, old, new = wish.plan, wish.old, wish.new
     number = project.entry_number(plan) if plan and not (correction or old or new) else None
     if number is not None:
