@@ -17,6 +17,7 @@ from mulligan.application.rollback.rollback_service import (
     Rollback,
     RollbackService,
     RollbackSummary,
+    summary_of,
 )
 from mulligan.application.runs.run import Run
 from mulligan.application.timeline.attributions import Attributions
@@ -342,16 +343,7 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
             direction=direction,
             entry=self.timeline.entry(turn.entry.number),
             changes_reverted=done.changes,
-            rollback_summary=RollbackSummary(
-                plan=plan.name,
-                handle=plan.handle,
-                checkpoint=turn.target.first_checkpoint_id,
-                checkpoint_type=turn.target.reason.type,
-                number=turn.target.number,
-                label=turn.target.reason.label,
-                direction=direction,
-                files_reverted=len(done.changes),
-            ),
+            rollback_summary=summary_of(plan, turn.target, direction, len(done.changes)),
             impact=done.impact,
             post_rollback_state=PostRollbackState(
                 phase=state[0],
@@ -417,16 +409,7 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
             direction=direction,
             entry=self.timeline.entry(entry.number),
             changes_reverted=(),
-            rollback_summary=RollbackSummary(
-                plan=plan.name,
-                handle=plan.handle,
-                checkpoint=at.first_checkpoint_id,
-                checkpoint_type=at.reason.type,
-                number=at.number,
-                label=at.reason.label,
-                direction=direction,
-                files_reverted=0,
-            ),
+            rollback_summary=summary_of(plan, at, direction, 0),
             impact=None,
             post_rollback_state=PostRollbackState(
                 phase=plan.phase,
