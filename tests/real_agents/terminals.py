@@ -49,8 +49,11 @@ class Terminal:
                 break
 
     def _keep_model(self) -> None:
-        self._pane.press("Down")
-        self.until(lambda: f"› 2. {_NEW_MODEL}" in self.words, "the present model is marked")
+        for _ in range(_ATTEMPTS):
+            self._pane.press("Down")
+            with suppress(AssertionError):
+                self.until(lambda: f"› 2. {_NEW_MODEL}" in self.words, "the present model is marked", 3)
+                break
         self._pane.press("Enter")
         self.until(lambda: _NEW_MODEL not in self.words, "it is chosen")
 
