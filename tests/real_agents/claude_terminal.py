@@ -11,7 +11,7 @@ from tests.real_agents.workplace import PATIENCE, Workplace, until
 from tests.support.tmux import Pane
 
 # Below the box for prompts. It may ask which mode is wanted at any moment, and take the next key for the answer.
-_BOX = re.compile(r"(?:bypass permissions|auto mode) on \(shift")
+_BOX = re.compile(r"(?:bypass permissions|auto mode) on [(·]")
 _ASKS = "No, keep bypass permissions"
 _WORKS = re.compile(r"esc to interrupt|running \w+ hook")
 _CHOICE = re.compile(r"❯ \d\. (.*)")

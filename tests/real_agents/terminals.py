@@ -42,11 +42,18 @@ class Terminal:
                 break
             self._pane.press("C-u")
         self.until(lambda: line in self.words, f"{line} is in the box", 1)
-        self._pane.press("Enter")
+        for _ in range(_ATTEMPTS):  # Gemini CLI may take the first one for the choice of a suggestion
+            self._pane.press("Enter")
+            with suppress(AssertionError):
+                self.until(lambda: f"* {line}" not in self.words, "it is sent", 3)
+                break
 
     def _keep_model(self) -> None:
-        self._pane.press("Down")
-        self.until(lambda: f"› 2. {_NEW_MODEL}" in self.words, "the present model is marked")
+        for _ in range(_ATTEMPTS):
+            self._pane.press("Down")
+            with suppress(AssertionError):
+                self.until(lambda: f"› 2. {_NEW_MODEL}" in self.words, "the present model is marked", 3)
+                break
         self._pane.press("Enter")
         self.until(lambda: _NEW_MODEL not in self.words, "it is chosen")
 
