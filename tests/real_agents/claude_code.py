@@ -104,10 +104,10 @@ def test_what_a_background_task_did_belongs_to_its_prompt(at_work: Opened) -> No
 def test_a_background_task_is_ended_with_the_undo_of_its_prompt(at_work: Opened) -> None:
     with at_work(NAME) as place, claude(place) as agent:
         before = place.seen()
-        spills = "rm .env; while :; do date >> spilled.txt; sleep 0.2; done"
+        spills = "rm .env; sleep 3600"
         begun = Call("Bash", {"command": spills, "description": "Spill", "run_in_background": True})
         agent.say("begin something", begun)
-        until((place.folder / "spilled.txt").exists, "the task works")
+        until(lambda: not (place.folder / ".env").exists(), "the task works")
         preview = place.mulligan("undo", "--dry-run")["processes"]
         assert preview
         assert not any(process["ended"] for process in preview)
