@@ -194,10 +194,12 @@ def agents(session: nox.Session) -> None:
     session.run(str(stepback / "bin" / "pip"), "install", "--quiet", "stepback==0.2.0", external=True)
     write = ["--write"] if "--write" in session.posargs else []
     chosen = [each for each in session.posargs if each not in write]
-    names = ("each_agent", "each_tool", "claude_code", "own_rewinds", "recording")
+    names = ("each_agent", "each_conversation", "each_tool", "claude_code", "two_at_once")
+    names += ("questions", "slash_commands", "own_rewinds", "recording")
     tests = [f"tests/real_agents/{name}.py" for name in names]
+    agents = ["-n", "3", "--dist", "worksteal"]  # an agent waits for its hooks, and its hooks for it
     with in_memory() as temporary:
-        python(session, "pytest", "--timeout=3600", *tests, *chosen, env=temporary)
+        python(session, "pytest", "--timeout=3600", *agents, *tests, *chosen, env=temporary)
     python(session, "tests.real_agents.pages", *write)
 
 

@@ -245,6 +245,13 @@ TARGETS: tuple[Target, ...] = (
         at_most=3,
     ),
     Target(
+        work="the same in a git checkout, server running",
+        against="python -c pass",
+        ours="hooks-git.hook, server running@100000",
+        theirs="hooks-git.python@100000",
+        at_most=3,
+    ),
+    Target(
         work="the same without the server",
         against=SHADOW_GIT,
         ours="hooks.hook, no server@100000",
@@ -255,6 +262,13 @@ TARGETS: tuple[Target, ...] = (
         work="plan status --format json as a process",
         against="python -c pass",
         ours="status.mulligan",
+        theirs="status.python",
+        at_most=5,
+    ),
+    Target(
+        work="plan status --format json, local server running",
+        against="python -c pass",
+        ours="status.mulligan, server running",
         theirs="status.python",
         at_most=5,
     ),

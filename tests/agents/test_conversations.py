@@ -19,6 +19,7 @@ pytestmark = pytest.mark.processes_measured
 __all__ = ["plain"]  # a fixture
 START = "the start of the conversation"
 RECORDED = Path(__file__).with_name("transcript_with_rewind.jsonl")
+RESTARTED = Path(__file__).with_name("transcript_with_restart.jsonl")
 
 
 class Talker(FakeAgent):
@@ -201,3 +202,29 @@ def test_a_hostile_transcript_does_no_harm(
     file.write_bytes(b"\n".join(lines))
     found = conversation_of(str(file), "p")
     assert found is None or found.prompts <= found.written | {"p"}
+
+
+def test_a_return_to_before_the_first_prompt_leaves_all_prompts_behind() -> None:
+    records = [json.loads(line) for line in RESTARTED.read_text().splitlines()]
+    prompts = list(dict.fromkeys(each["promptId"] for each in records if "promptId" in each))
+    first, second, again = prompts
+    found = conversation_of(str(RESTARTED), again)
+    assert found is not None
+    assert (found.prompts, found.written) == ({again}, set(prompts))
+    earlier = conversation_of(str(RESTARTED), second)
+    assert earlier is not None
+    assert earlier.prompts == {first, second}
+
+
+def test_an_undo_of_all_is_offered_after_a_return_to_before_the_first_prompt(
+    talker: Talker, plain: Path
+) -> None:
+    talker.say("again")
+    with talker.transcript.open("a") as stream:
+        lines = talker.transcript.read_text().splitlines()
+        again = json.loads(lines[-1]) | {"uuid": "again", "turnPosition": {"promptIndex": 1}}
+        back = {"type": "last-prompt", "leafUuid": "00000000-0000-0000-0000-000000000000", "explicit": True}
+        stream.write(f"{json.dumps(again)}\n{json.dumps(back)}\n")
+    assert "mulligan undo --only 1" in talker.make("two")["systemMessage"]
+    data_of(plain, "undo", "--only", "1", "--yes")
+    assert sorted(os.listdir(plain)) == [".mulligan", "a.txt", "two"]

@@ -2,12 +2,15 @@
 
 import io
 import json
+import os
+import socket
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mulligan.adapters.local_server.warm_process import WarmProcess
 from mulligan.api.agents.agent_hook import HookCall, answer_hook
 from mulligan.api.entrance import Unobserved, look_around, open_project
 from mulligan.api.local_server.server_operations import ServerWork
@@ -124,7 +127,8 @@ def test_a_server_answers_for_the_hook_or_leaves_the_event_to_it(plain: Path, tm
     with chdir(plain):
         around = look_around({})
         project = open_project(around, None, Unobserved())
-    work = ServerWork(project, 10.0)
+    line, other_end = socket.socketpair()
+    work = ServerWork(project, 10.0, WarmProcess(os.getpid(), line))
     requests = HookRequests(work, around)
     settings = b"".join(
         sorted(
@@ -173,6 +177,8 @@ def test_a_server_answers_for_the_hook_or_leaves_the_event_to_it(plain: Path, tm
         assert asked(event, prompt="late", prompt_id="p2", **bash("c2"))[0] == Word.ELSEWHERE
     assert asked("SessionEnd", reason="exit") == done, "agents end its hook soon"
     work.close()
+    line.close()
+    other_end.close()
     (entry,) = entries(plain)
     assert (entry["status"], entry["files"]) == ("done", 1)
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -184,4 +185,73 @@ def test_what_went_wrong_after_a_call_is_said_at_the_next_event(plain: Path) -> 
     assert "mulligan could not take a checkpoint" in json.dumps(answer)
     store.unlink()
     kept.rename(store)
+    stop(plain)
+
+
+def follows(server: int) -> bool:
+    """Return whether a server waits for the end of a process."""
+    found: list[str] = []
+    for descriptor in Path(f"/proc/{server}/fd").iterdir():
+        with suppress(OSError):
+            found.append(os.readlink(descriptor))
+    return "anon_inode:[pidfd]" in found
+
+
+def test_what_the_user_does_after_a_cut_off_command_is_not_its_work(plain: Path) -> None:
+    agent = ServedAgent(plain, "3ca5d8d1-0000-4000-8000-0123456789ab")
+    server = served(plain)
+    agent.start()
+    before = seen(plain)
+    agent.prompt("first")
+    agent.before("make")
+    program = "echo one > one; read line; echo two > two"
+    command = subprocess.Popen(
+        ["/bin/sh", "-c", program],
+        cwd=plain,
+        env={**os.environ, "CLAUDE_CODE_SESSION_ID": agent.session},
+        stdin=subprocess.PIPE,
+    )
+    wait_until((plain / "one").exists, "the command works")
+    assert entries(plain)[0]["status"] == "running"
+    wait_until(lambda: follows(server), "the server follows it")
+    command.communicate(b"\n")  # it ends, and no hook says so
+    wait_until(lambda: entries(plain)[0]["after"] is not None, "the server noticed")
+    (plain / "mine").write_text("the user's\n")
+    agent.prompt("second")
+    (call,) = data_of(plain, "log", "1")["calls"]
+    assert (call["status"], call["files"], call["shared"]) == ("interrupted", 2, 0)
+    done = data_of(plain, "undo", "1", "--yes")
+    assert done["messages"] == []
+    assert (plain / "mine").exists()
+    (plain / "mine").unlink()
+    assert seen(plain) == before
+    data_of(plain, "redo", "--yes")
+    (plain / "mine").write_text("the user's\n")
+    data_of(plain, "undo", "--only", "1.1", "--yes")
+    assert sorted(os.listdir(plain)) == [".mulligan", "a.txt", "mine"]
+    stop(plain)
+
+
+def test_a_command_that_goes_on_after_a_look_keeps_its_work(plain: Path) -> None:
+    agent = ServedAgent(plain, "3ca5d8d1-0000-4000-8000-0123456789ab")
+    server = served(plain)
+    agent.start()
+    before = seen(plain)
+    agent.prompt("first")
+    call = agent.before("make")
+    marked = {**os.environ, "CLAUDE_CODE_SESSION_ID": agent.session}
+    command = subprocess.Popen(
+        ["/bin/sh", "-c", "echo one > one; read line"], cwd=plain, env=marked, stdin=subprocess.PIPE
+    )
+    wait_until((plain / "one").exists, "the command works")
+    wait_until(lambda: follows(server), "the server follows it")
+    command.communicate(b"\n")
+    wait_until(lambda: entries(plain)[0]["after"] is not None, "the server noticed")
+    (plain / "two").write_text("by another program of the call\n")
+    agent.after(call, "make")  # late
+    agent.stop()
+    (entry,) = entries(plain)
+    assert (entry["status"], entry["files"]) == ("done", 2)
+    data_of(plain, "undo", "--yes")
+    assert seen(plain) == before
     stop(plain)

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from mulligan.adapters.sandboxes import parked_trees
 from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
 from mulligan.adapters.sandboxes.private_sandbox import Workplace
+from mulligan.adapters.snapshots.capture import surveys
 from mulligan.adapters.snapshots.format import pack_format
 from mulligan.adapters.snapshots.watch.tree_journals import TreeJournals
 from mulligan.domain.checkpoints.store_report import Capture
@@ -255,21 +256,26 @@ SERVERS: dict[str, Callable[[], AbstractContextManager[Served | None]]] = {
 }
 
 
-def test_with_a_server_no_walk_is_needed_to_count_and_capture(tmp_path: Path) -> None:
+def test_with_a_server_no_walk_is_needed_to_count_and_capture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    excluded = frozenset({"f6/deep"})
     with Served() as reports:
         copies = Copies(tmp_path, ahead_ns=10**12, reports=reports)
         fill(copies.real)
-        copies.make(PLANS[0])
-        copies = Copies(tmp_path, ahead_ns=10**12, reports=reports)
-        copies.make(PLANS[1])  # from here on there is a mark
-        _write(copies.real, tmp_path)
-        (copies.real / "new").write_text("new")
-        copies = Copies(tmp_path, ahead_ns=10**12, reports=reports)
-        before = reports.reported
-        sandbox = copies.make(PLANS[2])
-        assert reports.reported - before == 2, "the survey, and the capture"
-        assert sandbox.base.same_as(copies.scanned(sandbox).snapshot)
-        assert (Path(sandbox.path) / "new").read_text() == "new"
+        for plan in PLANS[:2]:  # from the second on there is a mark
+            copies = Copies(tmp_path, ahead_ns=10**12, reports=reports)
+            copies.make(plan, excluded=excluded)
+        for turn, plan in enumerate(PLANS[2:]):
+            _write(copies.real, tmp_path)
+            (copies.real / "f1" / f"new {turn}").write_text("new")
+            copies = Copies(tmp_path, ahead_ns=10**12, reports=reports)
+            before = reports.reported
+            monkeypatch.setattr(surveys, "Scan", None)  # none is made
+            sandbox = copies.make(plan, excluded=excluded)
+            assert reports.reported - before == 2, "the survey, and the capture"
+            assert sandbox.base.same_as(copies.scanned(sandbox).snapshot)
+            assert (Path(sandbox.path) / "f1" / f"new {turn}").read_text() == "new"
 
 
 @settings(

@@ -38,7 +38,11 @@ class AgentProgram:
     edit: Callable[[Path, str, str], Call]  # replaces a text in a file
     write: Callable[[Path, str], Call]
     read: Callable[[Path], Call] | None  # without which it may refuse to edit a file
-    resumed: Sequence[str] = ()  # words that go on with the newest session of the folder
+    ours: Callable[[str, Mapping[str, object]], Call]  # a tool of `mulligan mcp`, as the agent names it
+    continued: Callable[
+        [str], list[str]
+    ]  # in place of `prompted`: it goes on with the newest session of the folder
+    forked: Callable[[str], list[str]] | None = None  # the same as a session of its own
 
 
 def _module(scene: Scene, agent: str, *names: str) -> str:
@@ -71,7 +75,11 @@ def _configure_claude(scene: Scene) -> None:
     )
     _write_json(
         scene.home / ".claude" / "settings.json",
-        {"skipDangerousModePermissionPrompt": True, "permissions": {"defaultMode": "bypassPermissions"}},
+        {
+            "skipDangerousModePermissionPrompt": True,
+            # It offers another mode at any moment, and takes the next key for the answer.
+            "permissions": {"defaultMode": "bypassPermissions", "disableAutoMode": "disable"},
+        },
     )
 
 
@@ -92,11 +100,20 @@ CLAUDE_CODE = AgentProgram(
     edit=lambda path, old, new: Call("Edit", {"file_path": str(path), "old_string": old, "new_string": new}),
     write=lambda path, text: Call("Write", {"file_path": str(path), "content": text}),
     read=lambda path: Call("Read", {"file_path": str(path)}),
-    resumed=("--continue",),
+    ours=lambda tool, given: Call(f"mcp__mulligan__{tool}", given),
+    continued=lambda prompt: ["--continue", "-p", prompt],
+    forked=lambda prompt: ["--continue", "--fork-session", "-p", prompt],
 )
 
 
 # --- Codex CLI -----------------------------------------------------------------------------------------------------
+
+
+_CODEX_ASKS_NOTHING = (
+    "--skip-git-repo-check",
+    "--dangerously-bypass-approvals-and-sandbox",
+    "--dangerously-bypass-hook-trust",
+)
 
 
 def _configure_codex(scene: Scene) -> None:
@@ -130,16 +147,15 @@ def _added(path: Path, text: str) -> Call:
 CODEX = AgentProgram(
     name="codex",
     command=lambda scene: [_module(scene, "codex", ".bin", "codex")],
-    prompted=lambda prompt: [
-        *("exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"),
-        *("--dangerously-bypass-hook-trust", prompt),
-    ],
+    prompted=lambda prompt: ["exec", *_CODEX_ASKS_NOTHING, prompt],
     variables=lambda _: {"SCRIPTED_KEY": KEY},
     configure=_configure_codex,
     shell=lambda command: Call("exec_command", {"cmd": command}),
     edit=_patch,
     write=_added,
     read=None,
+    ours=lambda tool, given: Call(tool, given, "mcp__mulligan"),
+    continued=lambda prompt: ["exec", "resume", "--last", *_CODEX_ASKS_NOTHING, prompt],
 )
 
 
@@ -175,6 +191,8 @@ GEMINI_CLI = AgentProgram(
     ),
     write=lambda path, text: Call("write_file", {"file_path": str(path), "content": text}),
     read=lambda path: Call("read_file", {"file_path": str(path)}),
+    ours=lambda tool, given: Call(f"mcp_mulligan_{tool}", given),
+    continued=lambda prompt: ["--resume", "latest", "-p", prompt],
 )
 
 
@@ -215,10 +233,16 @@ OPENCODE = AgentProgram(
     edit=lambda path, old, new: Call("edit", {"filePath": str(path), "oldString": old, "newString": new}),
     write=lambda path, text: Call("write", {"filePath": str(path), "content": text}),
     read=lambda path: Call("read", {"filePath": str(path)}),
+    ours=lambda tool, given: Call(f"mulligan_{tool}", given),
+    continued=lambda prompt: ["run", "--continue", prompt],
+    forked=lambda prompt: ["run", "--continue", "--fork", prompt],
 )
 
 
 # --- Copilot CLI ---------------------------------------------------------------------------------------------------
+
+
+_COPILOT_ASKS_NOTHING = ("--allow-all-tools", "--allow-all-paths")
 
 
 def _copilot(scene: Scene) -> list[str]:
@@ -229,7 +253,7 @@ def _copilot(scene: Scene) -> list[str]:
 COPILOT_CLI = AgentProgram(
     name="copilot-cli",
     command=_copilot,
-    prompted=lambda prompt: ["--allow-all-tools", "--allow-all-paths", "-p", prompt],
+    prompted=lambda prompt: [*_COPILOT_ASKS_NOTHING, "-p", prompt],
     variables=lambda scene: {
         "COPILOT_PROVIDER_BASE_URL": f"{scene.model}/v1",
         "COPILOT_PROVIDER_API_KEY": KEY,
@@ -242,6 +266,8 @@ COPILOT_CLI = AgentProgram(
     edit=lambda path, old, new: Call("edit", {"path": str(path), "old_str": old, "new_str": new}),
     write=lambda path, text: Call("create", {"path": str(path), "file_text": text}),
     read=lambda path: Call("view", {"path": str(path)}),
+    ours=lambda tool, given: Call(f"mulligan-{tool}", given),
+    continued=lambda prompt: [*_COPILOT_ASKS_NOTHING, "--continue", "-p", prompt],
 )
 
 
@@ -278,6 +304,8 @@ QWEN_CODE = AgentProgram(
     edit=lambda path, old, new: Call("edit", {"file_path": str(path), "old_string": old, "new_string": new}),
     write=lambda path, text: Call("write_file", {"file_path": str(path), "content": text}),
     read=lambda path: Call("read_file", {"file_path": str(path)}),
+    ours=lambda tool, given: Call(f"mcp__mulligan__{tool}", given),
+    continued=lambda prompt: ["--continue", "-p", prompt],
 )
 
 PROGRAMS: Mapping[str, AgentProgram] = {

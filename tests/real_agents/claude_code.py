@@ -1,15 +1,20 @@
 """Claude Code as people use it, on a terminal: whatever ends, overlaps or goes back in it can be taken back."""
 
 import os
+import re
+import shlex
 import signal
 
-from tests.real_agents.claude_terminal import claude, processes_of, sessions_of
+import pytest
+
+from tests.real_agents.claude_terminal import claude, processes_of
 from tests.real_agents.conftest import Opened
 from tests.real_agents.model_protocols import Call, Turn
 from tests.real_agents.workplace import until
 
 NAME = "claude-code"
 DESTROYS = "echo begun > begun.txt; rm -r ignored .env; "
+OFFERED = re.compile(r"to take it back: mulligan (undo --only \d+ --only \d+)")
 
 
 def test_what_a_call_did_before_esc_is_taken_back(at_work: Opened) -> None:
@@ -96,6 +101,22 @@ def test_what_a_background_task_did_belongs_to_its_prompt(at_work: Opened) -> No
         assert place.seen() == before
 
 
+def test_a_background_task_is_ended_with_the_undo_of_its_prompt(at_work: Opened) -> None:
+    with at_work(NAME) as place, claude(place) as agent:
+        before = place.seen()
+        spills = "rm .env; sleep 3600"
+        begun = Call("Bash", {"command": spills, "description": "Spill", "run_in_background": True})
+        agent.say("begin something", begun)
+        until(lambda: not (place.folder / ".env").exists(), "the task works")
+        preview = place.mulligan("undo", "--dry-run")["processes"]
+        assert preview
+        assert not any(process["ended"] for process in preview)
+        done = place.mulligan("undo", "--end-processes", "--yes")
+        assert {process["call"] for process in done["processes"]} == {"1.1"}
+        assert all(process["ended"] for process in done["processes"])
+        assert place.seen() == before
+
+
 def test_what_a_rewind_in_the_agent_leaves_is_taken_back(at_work: Opened) -> None:
     with at_work(NAME) as place, claude(place) as agent:
         before = place.seen()
@@ -116,22 +137,30 @@ def test_what_a_rewind_in_the_agent_leaves_is_taken_back(at_work: Opened) -> Non
         assert place.seen() == before
 
 
-def test_a_resumed_session_goes_on_and_a_forked_one_is_another(at_work: Opened) -> None:
+@pytest.mark.parametrize("follows", [True, False], ids=["files follow", "an undo is offered"])
+def test_files_follow_a_rewind_in_the_agent_or_its_undo_is_offered(follows: bool, at_work: Opened) -> None:
     with at_work(NAME) as place:
-        before = place.seen()
-        place.prompt("work first", place.agent.shell("echo 1 > first.txt"))
-        place.prompt("work second", place.agent.shell("echo 2 > second.txt"), options=["--continue"])
-        (session,) = sessions_of(place)
-        forked = ["--resume", session, "--fork-session"]
-        place.prompt("work third", place.agent.shell("rm first.txt"), options=forked)
-        assert [(entry["title"], entry["handle"].partition("@")[0]) for entry in place.log()] == [
-            ("work third", "claude-code-2"),
-            ("work second", "claude-code"),
-            ("work first", "claude-code"),
-        ]
-        for _ in range(3):
-            place.mulligan("undo", "--yes")
-        assert place.seen() == before
+        place.mulligan("config", "set", "agent.follow-conversation", str(follows).lower())
+        with claude(place) as agent:
+            before = place.seen()
+            file = place.folder / "a.txt"
+            agent.say(
+                "change it", place.agent.shell(f"{DESTROYS} true"), place.agent.edit(file, "one", "two")
+            )
+            agent.say("run it", place.agent.shell("echo run > run.txt; sed -i s/bee/wasp/ b.txt"))
+            agent.rewind_to("change it")
+            assert (place.folder / "run.txt").exists(), "the agent itself leaves what commands did"
+            agent.say("go on", place.agent.shell("true"))
+            if not follows:
+                (offered,) = set(OFFERED.findall(agent.words))
+                assert (place.folder / "run.txt").exists()
+                assert not (place.folder / ".env").exists()
+                place.mulligan(*shlex.split(offered), "--yes")
+            else:
+                assert "mulligan: the conversation went back, and" in agent.words
+            assert place.seen() == before
+            place.mulligan("redo", "--yes")
+            assert (place.folder / "run.txt").exists()
 
 
 def test_of_two_agents_in_one_folder_each_is_taken_back_alone(at_work: Opened) -> None:

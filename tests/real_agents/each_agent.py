@@ -3,9 +3,11 @@
 import json
 import sqlite3
 import sys
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,8 @@ from tests.real_agents.model_protocols import Call
 from tests.real_agents.packages import version_of
 from tests.real_agents.workplace import until
 
+_SERVERS = ("mcpServers", "mcp", "mcp_servers")
+_OURS = ("hooks", *_SERVERS)
 DROPS = "import sqlite3; sqlite3.connect('app.db').executescript('DROP TABLE t')"
 pytestmark = pytest.mark.parametrize("name", list(PROGRAMS))
 
@@ -131,13 +135,26 @@ def test_uninstall_leaves_every_file_as_it_was(name: str, at_work: Opened) -> No
             if met[file] == ours[file]:
                 assert (file.read_bytes() if file.exists() else None) == own.get(file), file
             else:  # the agent wrote it again: what it wrote stays, and our entries go
-                left, wrote = json.loads(file.read_bytes()), json.loads(met[file])
-                assert "mulligan" not in json.dumps(left)
-                assert {key: left[key] for key in left if key != "hooks"} == {
-                    key: wrote[key] for key in wrote if key != "hooks"
-                }
+                left, wrote = _settings(file.read_bytes(), file), _settings(met[file], file)
+                assert "mulligan" not in json.dumps({key: left.get(key) for key in _OURS})
+                assert _others(left) == _others(wrote)
         place.prompt("Work more", place.agent.shell("echo more > more.txt"))
         assert [entry["title"] for entry in place.log()] == ["Work a little"]
+
+
+def _settings(data: bytes, file: Path) -> dict[str, Any]:
+    return tomllib.loads(data.decode()) if file.suffix == ".toml" else json.loads(data)
+
+
+def _others(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return what is not an entry of ours."""
+    servers = {
+        name: server
+        for key in _SERVERS
+        for name, server in settings.get(key, {}).items()
+        if name != "mulligan"
+    }
+    return {key: value for key, value in settings.items() if key not in _OURS} | {"servers": servers}
 
 
 def _configuration(home: Path) -> list[Path]:

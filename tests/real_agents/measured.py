@@ -1,5 +1,6 @@
 """What tests with real agents saw, for the pages: a JSON file that is written after each test."""
 
+import fcntl
 import json
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ class Measured:
 
     def keep(self, subject: str, facts: object) -> None:
         """Keep what was seen of a subject, in place of what was seen before."""
-        known = self.read() | {subject: facts}
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        self._file.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n", encoding="utf-8")
+        with self._file.with_suffix(".lock").open("w") as lock:  # several processes run the tests
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            known = self.read() | {subject: facts}
+            new = self._file.with_suffix(".new")
+            new.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n", encoding="utf-8")
+            new.replace(self._file)

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias, cast
 Object: TypeAlias = Mapping[str, Any]
 _numbers = itertools.count(int(time.time()) % 100_000 * 1000)  # agents keep ids of earlier runs
 _ASIDE = ("<system-reminder", "[Request interrupted")  # texts that agents put beside what the user typed
-_CALLS = ("function_call", "custom_tool_call", "local_shell_call")
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call")
+SEARCH = "tool_search"  # of Codex, which tells a model of most tools only when it searches for them
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Call:
 
     tool: str
     arguments: Mapping[str, object] | str  # a text for a tool that takes a text
+    namespace: str | None = None  # that the tool is in, where the protocol has such
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +144,13 @@ def _reply_responses(body: Object, path: str, turn: Turn) -> Reply | Object:
         items.append({"type": "message", "role": "assistant", "id": f"msg_{number}", "content": content})
     for index, call in enumerate(turn.calls):
         item = {"id": f"fc_{number}_{index}", "call_id": f"call_{number}_{index}", "name": call.tool}
-        if isinstance(call.arguments, str):
+        if call.namespace is not None:
+            item["namespace"] = call.namespace
+        if call.tool == SEARCH:
+            del item["name"]
+            search = {"type": "tool_search_call", "execution": "client", "arguments": call.arguments}
+            items.append({**item, **search})
+        elif isinstance(call.arguments, str):
             items.append({"type": "custom_tool_call", **item, "input": call.arguments})
         else:
             items.append({"type": "function_call", **item, "arguments": json.dumps(call.arguments)})

@@ -88,11 +88,25 @@ def test_opencode_goes_back(at_work: Opened, measured: Measured) -> None:
         place.prompt(PROMPT, *_changes(place))
         assert not any(_back(place).values()), "each row must have happened"
         with _opencode_server(place) as ask:
-            (session,) = [each["id"] for each in ask("/session")]
-            messages = [each["info"] for each in ask(f"/session/{session}/message")]
-            prompt = next(each["id"] for each in messages if each["role"] == "user")
-            ask(f"/session/{session}/revert", {"messageID": prompt})
+            _revert(ask)
         measured.keep("rewind opencode", _back(place))
+
+
+def test_all_files_follow_a_revert_in_opencode_where_that_is_wanted(at_work: Opened) -> None:
+    with at_work("opencode") as place:
+        place.mulligan("config", "set", "agent.follow-conversation", "true")
+        place.prompt(PROMPT, *_changes(place))
+        assert not any(_back(place).values()), "each row must have happened"
+        with _opencode_server(place) as ask:
+            _revert(ask)
+            until(lambda: all(_back(place).values()), "all files follow", shown=lambda: str(_back(place)))
+
+
+def _revert(ask: Callable[..., Any]) -> None:
+    (session,) = [each["id"] for each in ask("/session")]
+    messages = [each["info"] for each in ask(f"/session/{session}/message")]
+    prompt = next(each["id"] for each in messages if each["role"] == "user")
+    ask(f"/session/{session}/revert", {"messageID": prompt})
 
 
 @contextmanager

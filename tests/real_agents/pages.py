@@ -29,6 +29,7 @@ TITLES = {
 PAGES = [
     ROOT / "README.md",
     ROOT / "docs" / "explanation" / "agents-own-rewinds.md",
+    ROOT / "docs" / "reference" / "mcp.md",
     *sorted((ROOT / "docs" / "how-to" / "agents").glob("*.md")),
 ]
 _PART = re.compile(r"(<!-- session: ([\w-]+) -->\n).*?(<!-- end of session -->)", re.DOTALL)
@@ -51,6 +52,8 @@ def parts(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield agent, f"{tried} {text}\n"
     if all(f"rewind {name}" in facts for name in _COLUMNS):
         yield "comparison", _comparison(facts)
+    if all(f"{agent} tools" in facts for agent in TITLES):
+        yield "questions", _questions(facts)
     if "recording" in facts:
         yield "recording", f"```text\n{facts['recording']}\n```\n"
     if "cost" in facts:
@@ -67,6 +70,16 @@ def _comparison(facts: dict[str, Any]) -> str:
     for row in facts["rewind mulligan"]:
         cells = ("back" if facts[f"rewind {name}"][row] else "lost" for name in _COLUMNS)
         lines.append(f"| {row} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _questions(facts: dict[str, Any]) -> str:
+    lines = ["| agent | with nobody at a window | in its window |", "|---|---|---|"]
+    for agent, title in TITLES.items():
+        asks = "asks, and waits" if f"{agent} asks" in facts else "not driven"
+        alone = facts[f"{agent} tools"]
+        shown = "refused" if alone == "cannot ask" else asks
+        lines.append(f"| {title} {version_of(agent)} | {alone} | {shown} |")
     return "\n".join(lines) + "\n"
 
 

@@ -6,9 +6,9 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -107,14 +107,21 @@ class Workplace:
             start_new_session=True,
         )
 
-    def prompt(self, text: str, *turns: Turn | Call, options: Sequence[str] = ()) -> str:
-        """Have the agent answer a prompt by these turns, and end; return what it printed.
-
-        A turn that is only a call gets no words, and the last turn says that all is done.
-        """
+    def plays(self, text: str, *turns: Turn | Call, ends: str = "All done.") -> None:
+        """Have the model answer a prompt by these turns, and then say that it is done. A call alone gets no words."""
         whole = [Turn(calls=(each,)) if isinstance(each, Call) else each for each in turns]
-        self.model.turns[text] = [*whole, Turn(text="All done.")]
-        agent = self.start(*options, *self.agent.prompted(text))
+        self.model.turns[text] = [*whole, Turn(text=ends)]
+
+    def prompt(
+        self,
+        text: str,
+        *turns: Turn | Call,
+        options: Sequence[str] = (),
+        how: Callable[[str], list[str]] | None = None,
+    ) -> str:
+        """Have the agent answer a prompt by these turns, and end; return what it printed."""
+        self.plays(text, *turns)
+        agent = self.start(*options, *(how or self.agent.prompted)(text))
         try:
             printed, _ = agent.communicate(timeout=PATIENCE)
         finally:
@@ -132,6 +139,12 @@ class Workplace:
             shell += ["bash", "--norc", "--noprofile"]
             with pane(self.folder, Path(programs), columns=columns, lines=lines, shell=shell) as opened:
                 yield opened
+
+    def beside(self, agent: AgentProgram) -> "Workplace":
+        """Install another agent for the same project and user, and return the project with that one."""
+        agent.configure(self.scene)
+        self.mulligan("agent", "install", agent.name, "--yes")
+        return replace(self, agent=agent)
 
     # --- the folder --------------------------------------------------------------------------------------------------
 
@@ -203,9 +216,11 @@ def fill(folder: Path) -> None:
         database.executescript(_ROWS)
 
 
-def until(holds: Any, wanted: str, patience: float = PATIENCE) -> None:
-    """Wait for something that an agent must do."""
+def until(
+    holds: Callable[[], object], wanted: str, patience: float = PATIENCE, shown: Callable[[], str] = str
+) -> None:
+    """Wait for something that an agent must do; what is shown then goes into the failure."""
     limit = time.monotonic() + patience
     while not holds():
-        assert time.monotonic() < limit, f"it did not come to this: {wanted}"
+        assert time.monotonic() < limit, f"it did not come to this: {wanted}\n{shown()}"
         time.sleep(0.05)

@@ -10,7 +10,7 @@ from benchmarks.compare.works.executor import executor
 from benchmarks.compare.works.first_step import first_step
 from benchmarks.compare.works.forks import forks
 from benchmarks.compare.works.history import history
-from benchmarks.compare.works.hooks import hooks
+from benchmarks.compare.works.hooks import hooks, hooks_git
 from benchmarks.compare.works.real_path import real_path
 from benchmarks.compare.works.rollback import rollback, session_rollback
 from benchmarks.compare.works.running_plan import running_plan, running_plan_git
@@ -40,4 +40,5 @@ WORKS_ON_TREES: Mapping[str, Callable[[Bench], Work]] = {
     "second-plan": second_plan,
     "session-rollback": session_rollback,
     "hooks": hooks,
+    "hooks-git": hooks_git,
 }

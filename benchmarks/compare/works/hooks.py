@@ -16,24 +16,37 @@ _CHANGES = 5
 
 def hooks(bench: Bench) -> Work:
     """A `PreToolUse` of Claude Code through the local server and without one, beside the interpreter alone."""
+    return _measure(bench, "hooks", "in place", checkout=False)
+
+
+def hooks_git(bench: Bench) -> Work:
+    """The same in a git checkout."""
+    return _measure(bench, "hooks-git", "in place, in a git checkout", checkout=True)
+
+
+def _measure(bench: Bench, key: str, where: str, *, checkout: bool) -> Work:
     tally = Tally()
     with tally.part("hooks"):
-        _run(bench, tally)
+        _run(bench, tally, checkout=checkout)
     return Work(
-        key="hooks",
-        title="an event before a tool call, in place, 5 files changed since the last one",
+        key=key,
+        title=f"an event before a tool call, {where}, 5 files changed since the last one",
         files=bench.files,
         sides=tally.sides(),
         how="mulligan-hook with the payload of a PreToolUse on stdin, with the local server running and without it, in"
-        " turns with python -c pass",
+        " turns with python -c pass; cold is the first event of an agent without a server, which starts one, in a"
+        " project that has a snapshot already",
         failures=tally.failures,
     )
 
 
-def _run(bench: Bench, tally: Tally) -> None:
+def _run(bench: Bench, tally: Tally, *, checkout: bool) -> None:
     assert bench.repository is not None
     project = bench.place / "project"
-    copy_tree(bench.repository.folder, project, bench.budget)
+    if checkout:
+        bench.make_checkout(project)
+    else:
+        copy_tree(bench.repository.folder, project, bench.budget)
     bench.mulligan(project, "init")
     bench.mulligan(project, "config", "set", "server.start", "never")
     agent = _Agent(bench, project, [project / path for path in bench.repository.sources])
@@ -48,6 +61,10 @@ def _run(bench: Bench, tally: Tally) -> None:
             side = "hook, server running" if served else "hook, no server"
             tally.add(side, agent.call("PreToolUse", tool_name="Bash", tool_input={"command": "make"}))
             tally.add("python", run([sys.executable, "-c", "pass"], bench.budget).seconds)
+    bench.mulligan(project, "config", "unset", "server.start")
+    for number in range(bench.repeats):
+        bench.mulligan(project, "serve", "--stop")
+        tally.add("hook, cold", agent.call("SessionStart", source="startup", session_id=f"cold {number}"))
     bench.mulligan(project, "serve", "--stop")
 
 
@@ -75,7 +92,7 @@ class _Agent:
 
     def call(self, event: str, **fields: object) -> float:
         """Report an event; return the seconds that the hook took."""
-        payload = {"session_id": "s", "cwd": str(self._project), "hook_event_name": event, **fields}
+        payload = {"session_id": "s", "cwd": str(self._project), "hook_event_name": event} | fields
         if "tool_name" in fields:
             payload["tool_use_id"] = f"c{self._count}"
         given = self._bench.place / "payload.json"

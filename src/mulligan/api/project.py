@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from mulligan import errors
-from mulligan.api.project_upkeep import ProjectUpkeep
+from mulligan.api.agents.agent_sessions import AgentSessions
 from mulligan.api.trials.project_trials import ProjectTrials
 from mulligan.errors import NextStep
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from mulligan.application.timeline.attributions import CallView
     from mulligan.application.timeline.timeline_queries import EntryView, Outcome
     from mulligan.application.timeline.timeline_service import Undone
-    from mulligan.domain.agents.agent_event import AgentEvent, HookAnswer
     from mulligan.domain.plans.event import Event
     from mulligan.domain.plans.plan import PlanDefinition, State
     from mulligan.domain.resources.resource import Resource
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
     from mulligan.ports import Streams
 
 
-class Project(ProjectTrials, ProjectUpkeep):
+class Project(ProjectTrials, AgentSessions):
     """A folder with a project home, and all that can be done in it, by several threads at once."""
 
     @cached_property
@@ -176,10 +175,6 @@ class Project(ProjectTrials, ProjectUpkeep):
     def fork(self, plan: str, *, at: str | None = None, name: str | None = None) -> PlanStatus:
         """Make a plan that starts from a checkpoint group of another, `at` one or where a resume would go on."""
         return self.status(self._services.plan_forks.fork(self._plan_id(plan), at, name, self._observer))
-
-    def agent_event(self, event: AgentEvent) -> HookAnswer:
-        """Record an event that the hook of a coding agent reports; what the files are then is durable afterwards."""
-        return self._services.agent_events.handle(event, self._observer)
 
     def preview_resume(self, plan: str) -> tuple[PlanStatus, ResumePreview]:
         """Return where a stopped plan would continue, and what would be discarded; change nothing."""

@@ -16,6 +16,7 @@ from mulligan.domain.agents.agent_table import AGENTS
 from mulligan.domain.agents.hook_reply import HookReply, reply_of
 from mulligan.domain.server.words import Word
 from mulligan.errors import HookPayloadUnusable
+from mulligan.server.call_ends import CallEnds
 
 if TYPE_CHECKING:
     from mulligan.api.local_server.server_operations import ServerWork
@@ -40,6 +41,8 @@ class HookRequests:
         self._settings = _settings_in(around.environ)
         self._lock = Lock()
         self._unsaid: dict[tuple[str, str], str] = {}  # messages of events that were answered already
+        self._ends = CallEnds(work)
+        work.at_end(self._ends.close)
 
     def answer(
         self,
@@ -75,6 +78,8 @@ class HookRequests:
         )
         if answer is None:
             return [Word.ELSEWHERE, b"nobody waits for the answer"]
+        if event.kind is EventKind.BEFORE_CALL:
+            self._ends.begun(event)
         return _reply(reply_of(call.agent, event.kind, self._with_unsaid(event, answer)))
 
     def _recorded(self, around: Surroundings, call: HookCall, event: AgentEvent) -> HookAnswer:

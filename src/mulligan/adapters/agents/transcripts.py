@@ -15,6 +15,15 @@ from mulligan.domain.agents.conversation import Lineage
 _WINDOWS = (1 << 20, 1 << 24)  # bytes from the end: the first is enough unless the user went back far
 
 
+_NOWHERE = "00000000-0000-0000-0000-000000000000"
+
+
+class _Position(msgspec.Struct, frozen=True):
+    """The place of a prompt in the conversation."""
+
+    promptIndex: int = 0  # noqa: N815 - the agent's own name; from 1
+
+
 class _Record(msgspec.Struct, frozen=True):
     """One line of a transcript, as far as it is looked at."""
 
@@ -23,6 +32,19 @@ class _Record(msgspec.Struct, frozen=True):
     parentUuid: str | None = None  # noqa: N815 - the agent's own name
     logicalParentUuid: str | None = None  # noqa: N815 - the agent's own name; of a summary of what was before
     promptId: str | None = None  # noqa: N815 - the agent's own name
+    turnPosition: _Position | None = None  # noqa: N815 - the agent's own name
+    leafUuid: str | None = None  # noqa: N815 - the agent's own name
+    explicit: bool = False
+
+    @property
+    def is_first(self) -> bool:
+        """Return whether it is the first prompt of a conversation."""
+        return self.type == "user" and self.turnPosition is not None and self.turnPosition.promptIndex == 1
+
+    @property
+    def goes_back(self) -> bool:
+        """Return whether it says that the user went back in the conversation."""
+        return self.type == "last-prompt" and self.explicit and self.leafUuid == _NOWHERE
 
 
 _RECORD = msgspec.json.Decoder(_Record)
@@ -78,6 +100,7 @@ def _chain(records: list[_Record], last: _Record) -> tuple[frozenset[str], int]:
     That is the beginning where the way leads to a record without a parent, else the place of the earliest one found.
     """
     places = {record.uuid: at for at, record in enumerate(records) if record.uuid}
+    begun_again = _begun_again(records)
     prompts: set[str] = set()
     seen: set[int] = set()
     at: int | None = records.index(last)
@@ -87,7 +110,24 @@ def _chain(records: list[_Record], last: _Record) -> tuple[frozenset[str], int]:
         if each.promptId:
             prompts.add(each.promptId)
         parent = each.parentUuid or each.logicalParentUuid
-        if parent is None:
+        if parent is None or each.uuid in begun_again:
             return frozenset(prompts), 0
         at = places.get(parent)
     return frozenset(prompts), min(seen)
+
+
+def _begun_again(records: list[_Record]) -> set[str | None]:
+    """Return the prompts that the user went back to the beginning for.
+
+    Such a prompt names the newest record as its parent all the same, and what says that it is the first one follows.
+    """
+    found: set[str | None] = set()
+    prompt: str | None = None
+    for record in records:
+        if record.type == "user":
+            prompt = record.uuid if record.is_first else None
+        elif record.goes_back and prompt is not None:
+            found.add(prompt)
+        elif record.type == "assistant":
+            prompt = None
+    return found

@@ -1,8 +1,8 @@
 """The front end of a short command: has a process that is warm already run it, and is its end of the line.
 
-It is loaded before anything else, and imports next to nothing. A file in the folder, or in one above it, leads to the
-project home, and a file there to the socket. A stranger may have written them: the socket must be in the private
-folder of this user for such sockets, and so must be the process behind it.
+It is loaded before anything else, and imports next to nothing; where no server runs, nothing. A file in the folder, or
+in one above it, leads to the project home, and a file there to the socket. A stranger may have written them: the socket
+must be in the private folder of this user for such sockets, and so must be the process behind it.
 
 The warm process forks. From then on the fork is the command, and this process passes on signals and the exit code.
 Until this process says that the fork may begin, the fork has done nothing, and this process can still run the command
@@ -11,16 +11,13 @@ itself. After that it never does.
 
 from __future__ import annotations
 
-import _socket
 import os
-import select
 import stat
 import sys
 
-from mulligan.domain.server import frames
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import _socket
     import signal as _signal
     from collections.abc import Callable, Mapping, Sequence
     from types import FrameType
@@ -56,7 +53,7 @@ def handed_over(words: Sequence[str], environ: Mapping[bytes, bytes], program: t
         return None
     try:
         pidfd = _ready_fork(connected, words, environ, program)
-    except (OSError, _Alone, frames.FrameWrong):
+    except (OSError, _Alone):
         connected.close()
         return None
     return _attend(connected, pidfd)
@@ -79,6 +76,8 @@ def _has_plain_streams() -> bool:
 def _connected(folder: str, environ: Mapping[bytes, bytes]) -> _socket.socket:
     path = _text_in(f"{_home_of(folder)}/server.json", b"commands")
     _check_place(path, environ)
+    import _socket  # here, like all that only a command uses which is handed over
+
     connected = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
     try:
         connected.settimeout(_PATIENCE)
@@ -149,6 +148,10 @@ def _ready_fork(
     program: tuple[int, ...],
 ) -> int:
     """Return the process that waits to be this command, as a descriptor."""
+    import _socket
+
+    from mulligan.domain.server import frames
+
     request = frames.encode(
         [
             b"command",
@@ -203,6 +206,8 @@ def answer(word: bytes, number: int) -> bytes:
 
 def _attend(connected: _socket.socket, pidfd: int) -> int:
     """Let the fork begin; pass on signals until it has ended, and return its exit code, or die as it died."""
+    import select
+
     last = _signal.SIGKILL
     fork = pidfd
 

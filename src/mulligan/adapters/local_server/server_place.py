@@ -9,11 +9,9 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-import tempfile
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from pathlib import Path
 
 from msgspec import DecodeError, Struct, ValidationError, json
@@ -54,6 +52,8 @@ class ServerPlace(Struct, frozen=True, kw_only=True):
 
     def socket(self) -> Path:
         """Return the path of the socket, in a folder that only this user can enter; it is made where it is missing."""
+        from hashlib import sha256  # here: a client finds the path in the record
+
         return self._folder() / f"{sha256(os.fsencode(self.home)).hexdigest()[:16]}.sock"
 
     def _folder(self) -> Path:
@@ -61,6 +61,8 @@ class ServerPlace(Struct, frozen=True, kw_only=True):
 
         Where others may write, one of them may have made something of that name: then the next place is taken.
         """
+        import tempfile  # here: see above
+
         own = f"mulligan-{os.geteuid()}"
         places = (
             Path(self.environ.get("XDG_RUNTIME_DIR", "")) / "mulligan",

@@ -91,10 +91,10 @@ class Bucket:
 
     def list(self, prefix: str) -> Iterator[StoredObject]:
         """Yield the objects whose keys begin so, up to a slash."""
-        from obstore import list as listing
+        from obstore import list as listing  # pyright: ignore[reportUnknownVariableType] - of a package not used
 
         with self._translated("list"):
-            for page in listing(self._client, prefix=prefix, return_arrow=False):
+            for page in listing(self._client, prefix=prefix):
                 for each in page:
                     yield StoredObject(each["path"], each["size"], each["last_modified"])
 

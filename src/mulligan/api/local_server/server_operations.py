@@ -55,6 +55,7 @@ class ServerWork:
         self._folder = _signature(project.folder)
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="operations")
         self._stopping = False
+        self._endings: list[Callable[[], object]] = []
         self.later(lambda: project.watches.keep(_KEPT_WATCHES))
 
     def now(self, operation: Callable[[], _Result]) -> _Result:
@@ -73,6 +74,10 @@ class ServerWork:
     def stop(self) -> None:
         """End after the operations that wait."""
         self._stopping = True
+
+    def at_end(self, ending: Callable[[], object]) -> None:
+        """Have this called before the server ends."""
+        self._endings.append(ending)
 
     def is_over(self) -> bool:
         """Return whether the server has to end: asked to, idle, replaced by another version, or without its project."""
@@ -110,6 +115,8 @@ class ServerWork:
 
     def close(self) -> None:
         """Let the operations that wait come to their end, and give everything back."""
+        for ending in self._endings:
+            ending()
         self.questions.journals.close()
         self.later(self.project.watches.close)
         self._worker.shutdown(wait=True)

@@ -16,6 +16,8 @@ from mulligan.application.agents.session_plans import SessionPlans
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
 from mulligan.application.runs.commit import Commit, Entry
 from mulligan.application.runs.run import Run
+from mulligan.application.timeline.cut_off_work import CutOffWork
+from mulligan.application.timeline.known_moments import acts_apart, changed_apart_from
 from mulligan.application.timeline.left_processes import LeftProcesses
 from mulligan.application.timeline.only_undo import OnlyUndoService
 from mulligan.domain.agents.agent_event import AgentEvent, EventKind, HookAnswer
@@ -53,6 +55,7 @@ class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
     store: SnapshotStore
     only_undos: OnlyUndoService
     left_processes: LeftProcesses
+    cut_off: CutOffWork
     conversation_of: ConversationOf
     ids: Ids
     clock: Clock
@@ -96,6 +99,33 @@ class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
         )
         pids = " ".join(str(each.pid) for each in left)
         return f"mulligan: still running after a call was cut off: {words}. To end what runs: kill {pids}"
+
+    def processes(self, agent: str, name: str) -> Sequence[int] | None:
+        """Return the processes of the commands of a session that are open; None: none is."""
+        with self.database.reading() as db:
+            session = db.agents.session(agent, name)
+            if session is None or session.entry is None:
+                return None
+            called = self.left_processes.attributions.named_calls(db, session.entry)
+        running = [each for each in called if each.call.status is CallStatus.RUNNING and each.is_command]
+        if not running:
+            return None
+        return [each.pid for each in self.left_processes.of_calls(running)]
+
+    def end_calls(self, agent: str, name: str, observer: Observer) -> None:
+        """Keep the present files as the end of the calls of a session that are open, if no process of these runs."""
+        with self.agent_plans.one_by_one():
+            if self.processes(agent, name) != []:
+                return
+            with self.database.reading() as db:
+                session = db.agents.session(agent, name)
+            assert session is not None, "it has open calls"
+            with self.agent_plans.claimed(session, observer) as run:
+                self.cut_off.keep_end(run)
+                with self.database.writing() as db:
+                    for call in db.tool_calls.running(session.plan_id):
+                        over: JsonObject = {"over": run.plan.current_group_id}
+                        db.tool_calls.save(replace(call, detail=call.detail | over))
 
     # --- the conversation ----------------------------------------------------------------------------------
 
@@ -246,10 +276,11 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
                 session = self._with_own_entry(commit, self._with_entry(commit, group_id, now), group_id, now)
                 call_id = self._begin_call(commit, session, group_id, now)
             case EventKind.AFTER_CALL:
-                session = self._with_entry(commit, group_id, now)
-                call_id = self._end_call(commit, session, group_id, now)
+                call = self._paired()
+                session = self._with_entry(commit, self._since_undo(commit, call) or group_id, now)
+                call_id = self._end_call(commit, session, call, group_id, now)
             case EventKind.STOP if self.event.background and session.entry is not None:
-                commit.db.entries.reach(session.entry, DeedStatus.RUNNING, group_id)  # another stop follows
+                self._reach(commit, session.entry, DeedStatus.RUNNING, group_id)  # another stop follows
             case EventKind.STOP | EventKind.INTERRUPT | EventKind.SESSION_END:
                 stopped = self.event.kind is EventKind.INTERRUPT
                 self._end(commit, group_id, now, DeedStatus.INTERRUPTED if stopped else DeedStatus.DONE)
@@ -350,7 +381,8 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
             failed = self.event.kind is EventKind.STOP and "paths" in call.detail
             cut_off = cut_off or not failed
             ended = CallStatus.FAILED if failed else CallStatus.INTERRUPTED
-            commit.record(replace(call, status=ended, detail=call.detail | {"until": group_id}))
+            until = call.detail.get("over") or group_id
+            commit.record(replace(call, status=ended, detail=call.detail | {"until": until}))
         if self.session.entry is None:
             return
         entry = commit.db.entries.get(self.session.entry)
@@ -371,8 +403,24 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
         background = self.event.background or commit.db.tool_calls.any_in_background(
             entry.plan_id, entry.step_index
         )
-        last = entry.after_group if entry.after_group and not (self.running or background) else group_id
-        commit.db.entries.reach(entry.number, end, last)
+        # It was cut off before something that mulligan did since, such as an undo.
+        is_over = entry.status is DeedStatus.INTERRUPTED or not self.running
+        last = entry.after_group if entry.after_group and is_over and not background else group_id
+        self._reach(commit, entry.number, end, last)
+
+    def _reach(self, commit: Commit, number: int, status: DeedStatus, group_id: GroupId) -> None:
+        """Record how far the answer to a prompt got; what mulligan itself did meanwhile is not part of it."""
+        db = commit.db
+        db.entries.reach(number, status, group_id)
+        entry = db.entries.get(number)
+        if not entry.changed:
+            return
+        if not entry.detail.get("apart"):
+            if not any(db.agents.acted_during(call) for call in self.running):
+                return
+            db.entries.note(entry, {"apart": True})
+        if not changed_apart_from(db, entry, acts_apart(db, entry)):
+            db.entries.changed_nothing(number)
 
     # --- calls ---------------------------------------------------------------------------------------------
 
@@ -388,15 +436,31 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
         commit.db.entries.begin_again(session.entry)
         return call.call_id
 
-    def _end_call(self, commit: Commit, session: AgentSession, group_id: GroupId, now: datetime) -> CallId:
-        call = self._paired()
+    def _since_undo(self, commit: Commit, call: ToolCall | None) -> GroupId | None:
+        """Return what an undo of the prompt left while this call of it was open: what follows is the call's again."""
+        number = self.session.entry
+        if call is None or number is None or not commit.db.entries.get(number).undone:
+            return None
+        return commit.db.agents.left_by_undo(self.run.plan.plan_id)
+
+    def _end_call(
+        self,
+        commit: Commit,
+        session: AgentSession,
+        call: ToolCall | None,
+        group_id: GroupId,
+        now: datetime,
+    ) -> CallId:
         if call is None:  # its beginning was never reported
             call = self._call(commit, session, now)
             commit.record(call)
         status = CallStatus.FAILED if self.event.failed else CallStatus.DONE
-        detail: JsonObject = (
-            {**call.detail, "background": True} if self.event.background else dict(call.detail)
-        )
+        detail: JsonObject = {
+            **call.detail,
+            "entry": session.entry,
+        }  # a new one, if the prompt was undone meanwhile
+        if self.event.background:
+            detail["background"] = True
         took = milliseconds(call.started_at, now)
         data: JsonObject = {
             "call_id": call.call_id,
@@ -414,7 +478,7 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
         )
         others = [each for each in self.running if each.call_id != call.call_id]
         if session.entry is not None and not others:
-            commit.db.entries.reach(session.entry, DeedStatus.RUNNING, group_id)
+            self._reach(commit, session.entry, DeedStatus.RUNNING, group_id)
         return call.call_id
 
     def _paired(self) -> ToolCall | None:

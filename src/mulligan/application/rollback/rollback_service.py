@@ -20,7 +20,7 @@ from mulligan.domain.history.lines import Direction, direction_to, is_live, live
 from mulligan.domain.history.timeline_entry import NEW_ACT, Turn
 from mulligan.domain.history.undo import Undoing
 from mulligan.domain.plans.intent import RollbackWork
-from mulligan.domain.plans.plan import Phase, PlanDefinition, State
+from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition, State
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import CheckpointId, PlanId
 from mulligan.domain.text.json_value import JsonObject
@@ -40,6 +40,20 @@ class RollbackSummary(Struct, frozen=True, kw_only=True):
     label: str | None
     direction: Direction
     files_reverted: int
+
+
+def summary_of(plan: Plan, target: CheckpointGroup, direction: Direction, files: int) -> RollbackSummary:
+    """Return what is said of a plan that went to a group, or of an undo that leads there."""
+    return RollbackSummary(
+        plan=plan.name,
+        handle=plan.handle,
+        checkpoint=target.first_checkpoint_id,
+        checkpoint_type=target.reason.type,
+        number=target.number,
+        label=target.reason.label,
+        direction=direction,
+        files_reverted=files,
+    )
 
 
 class PostRollbackState(Struct, frozen=True, kw_only=True):
@@ -208,16 +222,7 @@ def _answer(
         plan_id=run.plan.plan_id,
         handle=run.plan.handle,
         dry_run=before is None,
-        rollback_summary=RollbackSummary(
-            plan=run.plan.name,
-            handle=run.plan.handle,
-            checkpoint=target.first_checkpoint_id,
-            checkpoint_type=target.reason.type,
-            number=target.number,
-            label=target.reason.label,
-            direction=direction,
-            files_reverted=len(touched),
-        ),
+        rollback_summary=summary_of(run.plan, target, direction, len(touched)),
         changes_reverted=touched,
         impact=impact,
         post_rollback_state=PostRollbackState(

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import pairwise
 
 from msgspec import Struct
 
+from mulligan.application.timeline.known_moments import Change, known_moments, own_acts
 from mulligan.domain.agents.agent_event import EventKind
 from mulligan.domain.agents.agent_session import OWN_GROUP, KnownMoment
 from mulligan.domain.agents.attribution import (
@@ -30,9 +30,8 @@ from mulligan.domain.history.timeline_entry import DeedKind, TimelineEntry
 from mulligan.domain.plans.handle import entry_reference
 from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.plans.tool import CallStatus, ToolCall
-from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.resource import MergeUnit, Sandbox, Strategy
-from mulligan.domain.text.ids import CallId, PlanId
+from mulligan.domain.text.ids import CallId, GroupId, PlanId
 from mulligan.domain.trees.tree_difference import TreeEntry, path_and_around
 from mulligan.errors import (
     Advice,
@@ -49,14 +48,6 @@ from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
 
 _CALL = re.compile(r"([1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
-# Between these two kinds of moments lies what mulligan did, and not a call that was open.
-_OWN_ACTS = {
-    f"{OWN_GROUP}{begin.value}": f"{OWN_GROUP}{end.value}"
-    for begin, end in (
-        (CheckpointType.PRE_ROLLBACK, CheckpointType.POST_UNDO),
-        (CheckpointType.PRE_RESTORE, CheckpointType.POST_RESTORE),
-    )
-}
 _ENCLOSING = frozenset(
     {"Agent", "Task", "spawn_agent", "invoke_agent", "task"}
 )  # calls whose work subagents do
@@ -68,6 +59,17 @@ class NamedCall(Struct, frozen=True, kw_only=True):
     name: str  # the number of its entry and its own in that, such as 3.2
     call: ToolCall
     entry: TimelineEntry
+
+    @property
+    def is_command(self) -> bool:
+        """Return whether it works by processes: it names no files, and no subagent does its work."""
+        return "paths" not in self.call.detail and self.call.tool not in _ENCLOSING
+
+    @property
+    def may_hold_others(self) -> bool:
+        """Return whether it was cut off, and when it ended is not known: what others did then counts as its work."""
+        is_cut_off = self.call.status in (CallStatus.RUNNING, CallStatus.INTERRUPTED)
+        return is_cut_off and self.is_command and "over" not in self.call.detail
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -82,13 +84,6 @@ class Asked(Struct, frozen=True, kw_only=True):
     def keys(self) -> frozenset[str]:
         """The ids of the calls."""
         return frozenset(named.call.call_id for named in self.calls)
-
-
-class Change(Struct, frozen=True, kw_only=True):
-    """A change of one resource: the contents with it, and those without it."""
-
-    base: Snapshot
-    theirs: Snapshot
 
 
 class CallView(Struct, frozen=True, kw_only=True):
@@ -183,7 +178,7 @@ class Attributions(Struct, kw_only=True, frozen=True, eq=False):
                 actor = next((actor for actor in work.actors if actor.key == call.call_id), None)
                 if actor is not None and not {actor.first, actor.last or actor.first} <= snapshots.keys():
                     return None, 0
-                for span in spans_of(list(snapshots), work.actors, asked, _own_acts(moments)):
+                for span in spans_of(list(snapshots), work.actors, asked, own_acts(moments)):
                     if span.last is None:
                         return None, 0
                     old, new = snapshots[span.first].roots[0], snapshots[span.last].roots[0]
@@ -222,7 +217,7 @@ class Attributions(Struct, kw_only=True, frozen=True, eq=False):
             snapshots = {moment.number: moment.snapshot for moment in moments}
             self._refuse_pruned(asked, actors, snapshots)
             pairs: list[Change] = []
-            for span in spans_of(list(snapshots), actors, asked.keys, _own_acts(moments)):
+            for span in spans_of(list(snapshots), actors, asked.keys, own_acts(moments)):
                 old = snapshots[span.first]
                 new = present[sandbox.resource] if span.last is None else snapshots[span.last]
                 if not new.same_as(old):
@@ -286,7 +281,7 @@ class Attributions(Struct, kw_only=True, frozen=True, eq=False):
         sandboxes = [s for s in db.sandboxes.list(asked.plan.plan_id) if s.strategy is Strategy.IN_PLACE]
         actors = self._actors(db, asked, sandboxes[0].path if sandboxes else "")
         first = min((actor.first for actor in actors if actor.key in asked.keys), default=0)
-        known = {s.resource: _comparable(db, s, first) for s in sandboxes}
+        known = {s.resource: known_moments(db, s, first) for s in sandboxes}
         return _Work(sandboxes=tuple(sandboxes), actors=tuple(actors), known=known)
 
     # --- actors --------------------------------------------------------------------------------------------
@@ -431,6 +426,8 @@ def _all_of(db: Transaction, plan_id: PlanId, folder: str) -> Iterator[tuple[Act
         first = began.get(call.call_id, ended.get(call.call_id, 1) - 1)
         cut_off = call.call_id not in ended
         last = None if call.detail.get("background") else ended.get(call.call_id)
+        if last is None and (over := call.detail.get("over")):
+            last = db.agents.first_with(GroupId(str(over)), first)
         if last is None:
             last = next((number for number in ends if number > max(first, ended.get(call.call_id, 0))), None)
         named = call.detail.get("paths")
@@ -447,30 +444,6 @@ def _all_of(db: Transaction, plan_id: PlanId, folder: str) -> Iterator[tuple[Act
             ),
             call.tool,
         )
-
-
-def _comparable(db: Transaction, sandbox: Sandbox, first: int) -> Sequence[KnownMoment]:
-    """Return the known contents of a resource; without those of plans that leave out other paths."""
-    same: dict[PlanId, bool] = {}
-    found: list[KnownMoment] = []
-    for moment in db.agents.known(sandbox.path, max(0, first)):
-        if moment.plan_id not in same:
-            theirs = [s for s in db.sandboxes.list(moment.plan_id) if s.path == sandbox.path]
-            same[moment.plan_id] = all(
-                (s.patterns, s.excluded) == (sandbox.patterns, sandbox.excluded) for s in theirs
-            )
-        if same[moment.plan_id]:
-            found.append(moment)
-    return found
-
-
-def _own_acts(moments: Sequence[KnownMoment]) -> Mapping[int, int]:
-    """Return the moments at which undos and restores of mulligan began, with those at which they ended."""
-    found: dict[int, int] = {}
-    for begin, end in pairwise(moments):
-        if _OWN_ACTS.get(begin.kind) == end.kind:
-            found[begin.number] = end.number
-    return found
 
 
 def _overlap(one: str, other: str) -> bool:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, own_moment, reason_for
 from mulligan.application.plans.plan_claims import PlanClaims
-from mulligan.application.rollback.rollback_service import PostRollbackState, RollbackSummary
+from mulligan.application.rollback.rollback_service import PostRollbackState, summary_of
 from mulligan.application.runs.commit import Commit
 from mulligan.application.runs.run import Run
 from mulligan.application.timeline.attributions import Asked, Attributions
@@ -15,7 +15,6 @@ from mulligan.application.timeline.cut_off_work import CutOffWork
 from mulligan.application.timeline.real_undo import OnlyWork, RealUndoService, Result, Turnaround
 from mulligan.application.timeline.timeline_queries import TimelineQueries, point_of
 from mulligan.application.timeline.timeline_service import Undone
-from mulligan.domain.checkpoints.checkpoint import CheckpointGroup
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.history.lines import Direction
 from mulligan.domain.history.timeline_entry import DeedKind, DeedStatus, TimelineEntry
@@ -147,7 +146,7 @@ class OnlyUndoService(Struct, kw_only=True, frozen=True, eq=False):
             entry=self.timeline.entry(number) if number is not None else None,
             only=asked.words,
             changes_reverted=done.changes,
-            rollback_summary=_summary(run, at, len(done.changes)),
+            rollback_summary=summary_of(plan, at, Direction.BACK, len(done.changes)),
             impact=done.impact,
             post_rollback_state=PostRollbackState(
                 phase=plan.phase,
@@ -162,19 +161,6 @@ class OnlyUndoService(Struct, kw_only=True, frozen=True, eq=False):
             messages=done.messages,
             error=None,
         )
-
-
-def _summary(run: Run, at: CheckpointGroup, files: int) -> RollbackSummary:
-    return RollbackSummary(
-        plan=run.plan.name,
-        handle=run.plan.handle,
-        checkpoint=at.first_checkpoint_id,
-        checkpoint_type=at.reason.type,
-        number=at.number,
-        label=at.reason.label,
-        direction=Direction.BACK,
-        files_reverted=files,
-    )
 
 
 def _title(asked: Asked) -> str:

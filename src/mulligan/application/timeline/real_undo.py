@@ -9,6 +9,7 @@ the end: an undo that was refused or cut off leaves none.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -26,7 +27,7 @@ from mulligan.application.rollback.return_service import ReturnService
 from mulligan.application.runs.commit import Commit
 from mulligan.application.runs.run import Run
 from mulligan.application.subplans.child_plans import ChildPlans
-from mulligan.application.timeline.attributions import Change
+from mulligan.application.timeline.known_moments import Change, changes_around
 from mulligan.domain.checkpoints.checkpoint import CheckpointGroup, Reason
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.checkpoints.store_report import ChangeAction, PathChange
@@ -76,13 +77,16 @@ class Turnaround(Struct, frozen=True, kw_only=True):
         None  # of each resource, the newest first; None: base to theirs
     )
     only: OnlyWork | None = None  # the calls that it is about, instead of an entry
+    apart: Mapping[str, Sequence[Change]] = MappingProxyType(
+        {}
+    )  # of each resource, the newest first: what stays
 
     def changes_of(self, resource: str, present: Snapshot) -> Sequence[Change]:
         """Return the changes of a resource to take back, the newest first."""
         if self.pieces is not None:
             return self.pieces.get(resource, ())
         base = self.base.snapshot_of(resource) if self.base else present
-        return (Change(base=base, theirs=self.theirs.snapshot_of(resource)),)
+        return changes_around(base, self.theirs.snapshot_of(resource), self.apart.get(resource, ()))
 
     @property
     def of_real_paths(self) -> bool:

@@ -17,9 +17,12 @@ from mulligan.application.rollback.rollback_service import (
     Rollback,
     RollbackService,
     RollbackSummary,
+    summary_of,
 )
 from mulligan.application.runs.run import Run
+from mulligan.application.timeline.attributions import Attributions
 from mulligan.application.timeline.cut_off_work import CutOffWork
+from mulligan.application.timeline.known_moments import acts_apart
 from mulligan.application.timeline.real_undo import RealUndoService, Result, Turnaround
 from mulligan.application.timeline.remnants import Remnants, redone_with, undone_with
 from mulligan.application.timeline.timeline_queries import (
@@ -105,6 +108,7 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
     timeline: TimelineQueries
     cut_off: CutOffWork
     remnants: Remnants
+    attributions: Attributions
 
     def to_undo(self, plan_id: PlanId | None, observer: Observer, *, settle: bool) -> int:
         """Return the number of the newest entry that counts, of the folder or within a plan; refuse if none does.
@@ -121,6 +125,11 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
             found = self._newest(plan_id)
         if left is not None and (left.is_taken_back or not settle):
             raise undone_with(left, found, settled=settle)
+        if settle and found is not None and found.kind is DeedKind.PROMPT and found.is_open:
+            # A call is at work: what it did until now is its own, and if that is nothing, an earlier entry is meant.
+            with self.claims.open(found.plan_id, observer) as run:
+                self.cut_off.keep_end(run)
+            found = self._newest(plan_id)
         if found is None:
             with self.database.reading() as db:
                 raise _nothing_counts(db, plan_id)
@@ -309,8 +318,16 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
                 raise _not_held(db, entry, plan, "before" if before is None else "after")
             # A plan of an agent goes on, whatever is undone of it.
             alone = plan.state is State.CANCELLED or not newest or bool(plan.definition.agent)
+            apart = acts_apart(db, entry)
         return Turnaround(
-            entry=entry, forward=False, base=after, theirs=before, target=before, alone=alone, state=_QUEUED
+            entry=entry,
+            forward=False,
+            base=after,
+            theirs=before,
+            target=before,
+            alone=alone,
+            state=_QUEUED,
+            apart=apart,
         )
 
     def _of_result(self, plan: Plan, turn: Turnaround, done: Result, *, dry_run: bool) -> Undone:
@@ -326,16 +343,7 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
             direction=direction,
             entry=self.timeline.entry(turn.entry.number),
             changes_reverted=done.changes,
-            rollback_summary=RollbackSummary(
-                plan=plan.name,
-                handle=plan.handle,
-                checkpoint=turn.target.first_checkpoint_id,
-                checkpoint_type=turn.target.reason.type,
-                number=turn.target.number,
-                label=turn.target.reason.label,
-                direction=direction,
-                files_reverted=len(done.changes),
-            ),
+            rollback_summary=summary_of(plan, turn.target, direction, len(done.changes)),
             impact=done.impact,
             post_rollback_state=PostRollbackState(
                 phase=state[0],
@@ -347,9 +355,23 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
             kept=point_of(done.kept),
             applied=(),
             conflicts=(),
-            messages=done.messages,
+            messages=(*done.messages, *self._may_hold_others(turn)),
             error=None,
         )
+
+    def _may_hold_others(self, turn: Turnaround) -> Sequence[str]:
+        """Return what to say of an undo of calls whose ends are not known."""
+        if turn.forward or turn.entry.kind is not DeedKind.PROMPT:
+            return ()
+        with self.database.reading() as db:
+            called = self.attributions.named_calls(db, turn.entry.number)
+        names = ", ".join(each.name for each in called if each.may_hold_others)
+        if not names:
+            return ()
+        said = (
+            "was cut off: what changed after it, until the next event, counts as its work and may be yours; "
+        )
+        return (Advice(f"call {names} {said}", NextStep("redo"), " brings it back"),)
 
     def _of_rollback(self, entry: TimelineEntry, plan: Plan, done: Rollback, *, forward: bool) -> Undone:
         before = done.post_rollback_state.pre_rollback_checkpoint
@@ -387,16 +409,7 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
             direction=direction,
             entry=self.timeline.entry(entry.number),
             changes_reverted=(),
-            rollback_summary=RollbackSummary(
-                plan=plan.name,
-                handle=plan.handle,
-                checkpoint=at.first_checkpoint_id,
-                checkpoint_type=at.reason.type,
-                number=at.number,
-                label=at.reason.label,
-                direction=direction,
-                files_reverted=0,
-            ),
+            rollback_summary=summary_of(plan, at, direction, 0),
             impact=None,
             post_rollback_state=PostRollbackState(
                 phase=plan.phase,
@@ -493,7 +506,7 @@ def _does_not_count(db: Transaction, entry: TimelineEntry, plan: Plan) -> Mullig
     """Return why an entry that was named is not taken back."""
     if not entry.is_live:
         return NothingToUndo(plan_id=plan.plan_id, reason=f"entry {entry.number} is undone already")
-    if plan.state is State.APPLIED:
+    if plan.state is State.APPLIED and not plan.definition.agent:
         applied = db.entries.newest_of_kind(plan.plan_id, DeedKind.APPLY)
         undo = NextStep("undo", what=str(applied.number) if applied else plan.handle)
         return NothingToUndo(

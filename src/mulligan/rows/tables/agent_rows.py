@@ -14,7 +14,7 @@ from mulligan.rows.row_repository import RowRepository
 
 if TYPE_CHECKING:
     from mulligan.domain.plans.tool import ToolCall
-    from mulligan.domain.text.ids import PlanId
+    from mulligan.domain.text.ids import GroupId, PlanId
 
 
 def _written(moment: datetime | None) -> str | None:
@@ -56,6 +56,17 @@ _SINCE = "SELECT * FROM agent_moments WHERE number >= ? ORDER BY number"
 _OF_CALLS = """
 SELECT call_id, kind, MIN(number) AS first, MAX(number) AS last FROM agent_moments
 WHERE plan_id = ? AND call_id IS NOT NULL GROUP BY call_id, kind
+"""
+_LAST_WITH = "SELECT MAX(number) AS number FROM agent_moments WHERE group_id = ?"
+_FIRST_WITH = "SELECT MIN(number) AS number FROM agent_moments WHERE group_id = ? AND number > ?"
+_ACTED_DURING = """
+SELECT EXISTS (SELECT 1 FROM agent_moments WHERE kind LIKE 'group:%' AND number > (
+    SELECT number FROM agent_moments WHERE call_id = ? AND kind = 'before_call' ORDER BY number DESC LIMIT 1
+)) AS count
+"""
+_ACTED_LAST = """
+SELECT group_id FROM agent_moments
+WHERE plan_id = ? AND kind IN ('group:post_undo', 'group:post_restore') ORDER BY number DESC LIMIT 1
 """
 _PLANS = "SELECT DISTINCT plan_id FROM agent_sessions"
 _ENDS = """
@@ -137,6 +148,25 @@ class AgentRepository(RowRepository):
             )
             for row in self._db.rows(_KNOWN, (number, self._places.kept(path)))
         ]
+
+    def last_with(self, group_id: GroupId) -> int | None:
+        """Return the number of the last moment at which a group held the files; None: there is no such moment."""
+        row = self._db.row(_LAST_WITH, (group_id,))
+        return row["number"] if row else None
+
+    def first_with(self, group_id: GroupId, number: int) -> int | None:
+        """Return the first moment after that one at which a group held the files; None: there is no such moment."""
+        row = self._db.row(_FIRST_WITH, (group_id, number))
+        return row["number"] if row else None
+
+    def acted_during(self, call: ToolCall) -> bool:
+        """Return whether mulligan took a group on its own since a call began."""
+        return self._count(_ACTED_DURING, (call.call_id,)) > 0
+
+    def left_by_undo(self, plan_id: PlanId) -> GroupId | None:
+        """Return the group of what the last undo or restore left in a session; None: there was none."""
+        row = self._db.row(_ACTED_LAST, (plan_id,))
+        return row["group_id"] if row else None
 
     def since(self, number: int) -> Sequence[AgentMoment]:
         """Return the moments from that number on, in order."""

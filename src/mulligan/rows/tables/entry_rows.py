@@ -191,6 +191,10 @@ class EntryRepository(RowRepository):
         }
         self._update("entries", columns, number=number)
 
+    def changed_nothing(self, number: int) -> None:
+        """Record that an entry changed nothing: what differs is what mulligan itself did meanwhile."""
+        self._update("entries", {"changed": 0}, number=number)
+
     def _close(self, row: Row, group: CheckpointGroup) -> None:
         before = {r["resource"]: r["snapshot"] for r in self._db.rows(_SNAPSHOTS, (row["before_group"],))}
         same = [

@@ -18,6 +18,7 @@ from mulligan.adapters.snapshots.scan.exclusions import exclusions_of
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.domain.checkpoints.store_report import Survey
+from mulligan.domain.resources.placement import PROJECT_HOME
 from mulligan.osfiles.directory_handles import Folders
 from mulligan.ports import ChangeReports, WorkingTree
 
@@ -95,8 +96,14 @@ def _recounted(tree: WorkingTree, known: Folder, mark: Mark) -> Survey | None:
             folder = folder.children.get(each) if folder is not None else None
         if folder is None:
             return None
+        if name in folder.children and os.path.isdir(place := tree.path / path) and not os.path.islink(place):
+            continue  # it is the same folder, and what changed in it is named
         was, now = folder.stats.get(name), _measured_now(tree, path)
-        if now is None or name in folder.children or (was is None and now[0] and _may_leave_out(tree)):
+        if (
+            now is None
+            or name in folder.children
+            or (was is None and now[0] and _may_be_left_out(tree, path))
+        ):
             return None
         count, length = measured(was) if was is not None else (0, 0)
         files, size = files + now[0] - count, size + now[1] - length
@@ -116,5 +123,5 @@ def _measured_now(tree: WorkingTree, path: str) -> tuple[int, int] | None:
     return (1, st.st_size) if stat.S_ISREG(st.st_mode) else None
 
 
-def _may_leave_out(tree: WorkingTree) -> bool:
-    return bool(tree.patterns or tree.excluded)
+def _may_be_left_out(tree: WorkingTree, path: str) -> bool:
+    return bool(tree.patterns) or path in tree.excluded or path.rpartition("/")[2] == PROJECT_HOME
