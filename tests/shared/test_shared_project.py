@@ -149,3 +149,12 @@ def test_a_file_is_up_to_date(tmp_path: Path) -> None:
     data_of(tmp_path, "init")
     done = data_of(tmp_path, "database", "upgrade")
     assert done["found"] == done["version"]
+
+
+def test_a_program_may_print_nul_and_fail(project: Path) -> None:
+    """A column of text cannot hold it."""
+    (project / "nul.yaml").write_text(
+        "name: nul\nsteps: [{name: one, tool: shell, args: {command: \"printf 'a\\\\0b' >&2; exit 1\"}}]\n"
+    )
+    assert ask(project, "plan", "execute", "nul.yaml")["error"]["kind"] == "step_failed"
+    assert data_of(project, "plan", "status", "nul")["state"] == "errored"

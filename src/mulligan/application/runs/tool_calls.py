@@ -113,7 +113,10 @@ class ToolCallService(Struct, kw_only=True, frozen=True, eq=False):
                     "exit_status": cast("Json", error.facts.get("exit_status")),
                     "printed": cast("Json", printed),
                 }
-            failed = replace(call, status=CallStatus.FAILED, detail=detail, error=error.text)
+            # A column of text: PostgreSQL keeps no NUL, which programs may print.
+            failed = replace(
+                call, status=CallStatus.FAILED, detail=detail, error=error.text.replace("\0", "\\0")
+            )
             self._ended(run, failed, ())
             raise error from exc.__cause__
         except CallInterrupted as exc:
