@@ -35,7 +35,7 @@ try_hooks uninstall_hooks
 # What programs call, with the names they may give.
 SIGNATURES = {
     "open": "path",
-    "init": "path home fresh database",
+    "init": "path home fresh database store",
     "projects": "",
     "prune_projects": "dry_run",
     "agents": "",

@@ -38,6 +38,7 @@ TOOLS = "import mulligan\n@mulligan.tool\ndef deploy(context): ...\n"
 FREE = {
     "check",
     "choose",
+    "database",
     "event",
     "guidance",
     "include",
@@ -48,6 +49,7 @@ FREE = {
     "rationale",
     "reason",
     "step",
+    "store",
 }
 
 Complete = Callable[[str], dict[str, str]]

@@ -268,7 +268,7 @@ def test_a_command_that_never_started_leaves_no_plan(folder: Path, how: str) -> 
     answer = ask(folder, "run", *options, "--", "no-such-program")
     assert (answer["exit_code"], answer["error"]["kind"]) == (127, "step_failed")
     assert ask(folder, "run", *options, "--", "./a.txt")["exit_code"] == 126
-    assert kinds(folder) == []
+    assert ask(folder, "list")["error"]["kind"] == "project_not_found"
     data_of(folder, "run", "--name", "q", "--", *APPEND)
     assert ask(folder, "run", "--on", "q", "--", "no-such-program")["exit_code"] == 127
     plan = data_of(folder, "status", "q")

@@ -41,12 +41,19 @@ def nothing(_: Event) -> None:
     """Let everything go its way."""
 
 
+def file_of(adapters: Adapters) -> Path:
+    """Return the file of the project's database: these projects have one."""
+    place = adapters.database_place
+    assert isinstance(place, Path)
+    return place
+
+
 class InterruptedAtCommit(Database):
     """A database whose claimant is interrupted while a commit goes on: a signal is raised once it is done."""
 
     def __init__(self, adapters: Adapters, wanted: Callable[[Transaction], bool]) -> None:
         """Interrupt the first commit of which `wanted` says yes, looking at its rows."""
-        super().__init__(partial(open_sqlite, adapters.database_path), adapters.places)
+        super().__init__(partial(open_sqlite, file_of(adapters)), adapters.places)
         self._wanted = wanted
         self.interrupted = False
 

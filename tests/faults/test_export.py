@@ -12,7 +12,7 @@ from mulligan.api.project import Project
 from mulligan.errors import SnapshotDamaged, TargetExists
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
-from tests.faults.projects import Watching, nothing, project_in, services_in
+from tests.faults.projects import Watching, file_of, nothing, project_in, services_in
 from tests.support.homes import home_of
 
 PLAN = "name: small\nsteps:\n  - {name: one, tool: write_file, args: {path: a, content: '1'}}\n"
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_folder_that_someone_makes_in_that_moment_is_left_alone(folder: Path, tmp_path: Path) -> None:
     services = services_in(folder)
     services.adapters.database = database = MadeMeanwhile(
-        partial(open_sqlite, services.adapters.database_path)
+        partial(open_sqlite, file_of(services.adapters))
     )
     project = Project(services=services, observer=Watching(nothing))
     target = tmp_path / "target"

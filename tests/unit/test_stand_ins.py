@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from mulligan import __main__ as program
+from mulligan.cli import own_process as program
 
 NAMES = (
     *(

@@ -43,16 +43,18 @@ def init(
     home: str | Path | None = None,
     fresh: bool = False,
     database: str | None = None,
+    store: str | None = None,
 ) -> Project:
     """Make a project in that folder, or open the one that is there.
 
     `home` is the folder for what mulligan keeps of it, which is otherwise one in the user's state folder. With `fresh`
     the folder gets a new home, without plans; a home that it had stays as it is. `database` is the address of a
-    PostgreSQL database that holds its plans and checkpoints, `postgresql://HOST/DATABASE`, without a password.
+    PostgreSQL database that holds its plans and checkpoints, `postgresql://HOST/DATABASE`, without a password; `store`
+    that of a bucket that holds the bytes of its checkpoints, `s3://BUCKET/PREFIX`.
     """
     place = None if home is None else str(home)
     project, _ = make_project(
-        look_around({}), str(path), Unobserved(), home=place, fresh=fresh, database=database
+        look_around({}), str(path), Unobserved(), home=place, fresh=fresh, database=database, store=store
     )
     project.prepare()
     return project

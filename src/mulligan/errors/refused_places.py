@@ -319,7 +319,7 @@ class DatabaseTooOld(Refused):
     message = "the database {database} has version {found}; this mulligan needs version {known}"
     hint = Advice(
         "upgrade mulligan on all machines that use it, then run ",
-        NextStep("database.upgrade"),
+        NextStep("upgrade_database"),
         " once; until then use the older version",
     )
 
@@ -330,7 +330,9 @@ class DatabaseNotMade(Refused):
     message = "the database {database} holds no project"
     hint = Advice(
         NextStep("config.get", key="core.database.url"),
-        " shows which database is used; `mulligan init --database ADDRESS` makes a project in one",
+        " shows which database is used; ",
+        NextStep("init", database=...),
+        " makes a project in one",
     )
 
 

@@ -69,6 +69,7 @@ class StoreNotShared(Refused):
 
     message = "packs can be in {store} only when rows are in PostgreSQL: other machines cannot see {database}"
     hint = Advice(
-        "`mulligan init --database postgresql://… --store s3://…` makes a shared project; to go on with this one: ",
+        NextStep("init", database=..., store=...),
+        " makes a shared project; to go on with this one: ",
         NextStep("config.unset", key="core.store.url"),
     )

@@ -90,8 +90,11 @@ class CallEnds:
                     descriptors.append(os.pidfd_open(pid))
                 except ProcessLookupError:
                     return
+            ended = select.poll()
+            for descriptor in descriptors:
+                ended.register(descriptor, select.POLLIN)
             while not self._stopping.is_set():
-                if select.select(descriptors, [], [], _TURN)[0]:
+                if ended.poll(_TURN * 1000):
                     return
         finally:
             for descriptor in descriptors:

@@ -98,7 +98,11 @@ def object_store_of(project: Adapters, url: str) -> ObjectStore:
     if any((work / "packs").glob("*.pack")):  # they would be out of reach
         raise errors.NotBuiltYet(
             feature=f"moving the packs of a project from {work / 'packs'} into a bucket",
-            hint="unset `core.store.url`, or let the folder have a new home without plans: `mulligan init --fresh`",
+            hint=errors.Advice(
+                errors.NextStep("config.unset", key="core.store.url"),
+                " goes on with them; to let the folder have a new home without plans: ",
+                errors.NextStep("init", fresh=True),
+            ),
         )
     address = store_address(
         url,

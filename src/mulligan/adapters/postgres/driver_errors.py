@@ -10,14 +10,17 @@ if TYPE_CHECKING:
     import psycopg
 
 _AGAIN = "the server went away: try again when it is up; what was recorded before is there"
-_UNREACHABLE = (
-    "start the server or restore the network, then try again; "
-    "`mulligan config get core.database.url` has its address"
+_UNREACHABLE = errors.Advice(
+    "start the server or restore the network, then try again; ",
+    errors.NextStep("config.get", key="core.database.url"),
+    " has its address",
 )
 _HOW_TO_LOG_IN = (
     "mulligan keeps no password: put it into PGPASSWORD, ~/.pgpass or the file that PGPASSFILE names"
 )
-_OTHER_TABLES = "its tables are those of another version: see `mulligan database upgrade`"
+_OTHER_TABLES = errors.Advice(
+    "its tables are those of another version: see ", errors.NextStep("upgrade_database")
+)
 _HINTS = {
     "08": _AGAIN,  # connection failures
     "28": _HOW_TO_LOG_IN,

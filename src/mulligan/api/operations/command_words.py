@@ -25,7 +25,6 @@ COMMANDS = {
     "config.set": "config set {key:KEY} {value:VALUE}",
     "config.unset": "config unset {key:KEY}",
     "correct": "correct {decision:DECISION}",
-    "database.upgrade": "database upgrade",
     "diff": "diff {plan:PLAN}",
     "diff_of_correction": "diff --correction {correction:ID}",
     "doctor": "doctor",
@@ -57,6 +56,7 @@ COMMANDS = {
     "unapply": "unapply {plan:PLAN}",
     "timeline": "log",
     "undo": "undo {what:NUMBER}",
+    "upgrade_database": "database upgrade",
 }
 # The options of all other parameters, and what their values are called.
 OPTIONS = {
@@ -66,6 +66,7 @@ OPTIONS = {
     "choose": ("--choose", "TEXT"),
     "commit": ("--no-commit", ""),
     "count": ("-n", "N"),
+    "database": ("--database", "ADDRESS"),
     "delete": ("--delete", ""),
     "dry_run": ("--dry-run", ""),
     "force": ("--force", ""),
@@ -86,6 +87,7 @@ OPTIONS = {
     "project": ("--project", "PATH"),
     "resource": ("--resource", "PATH"),
     "sandbox": ("--sandbox", ""),
+    "store": ("--store", "ADDRESS"),
     "superseded": ("--all", ""),
     "take_over": ("--take-over", ""),
 }

@@ -68,8 +68,10 @@ def _refuse_doubtful(folders: Sequence[str]) -> None:
 
 
 def _topmost(pids: Sequence[int]) -> int:
-    """Return a process that no other of these started: the others may be gone in a moment."""
-    return next((pid for pid in pids if not {*table.ancestors(pid)} & ({*pids} - {pid})), pids[0])
+    """Return one that lives and that no other of these started: the others may be gone in a moment, or now."""
+    lines = {pid: {*table.ancestors(pid)} for pid in pids}
+    alive = [pid for pid in pids if table.session_of(pid)]
+    return next((pid for pid in alive if not lines[pid] & ({*pids} - {pid})), pids[0])
 
 
 def _end(find: Callable[[], Iterable[int]]) -> tuple[str, ...]:
