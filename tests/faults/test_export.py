@@ -44,9 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_folder_that_someone_makes_in_that_moment_is_left_alone(folder: Path, tmp_path: Path) -> None:
     services = services_in(folder)
-    services.adapters.database = database = MadeMeanwhile(
-        partial(open_sqlite, file_of(services.adapters))
-    )
+    services.adapters.database = database = MadeMeanwhile(partial(open_sqlite, file_of(services.adapters)))
     project = Project(services=services, observer=Watching(nothing))
     target = tmp_path / "target"
     found = services.checkpoint_queries.find(str(project.checkpoints.list("small")[0].checkpoint_id))
