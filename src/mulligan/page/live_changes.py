@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from mulligan.api.project import Project
-    from mulligan.page.act_jobs import ActJobs
+    from mulligan.page.acts.act_jobs import ActJobs
     from mulligan.page.project_desk import ProjectDesk
 
 _PACE = 0.4  # seconds between two looks

@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 from mulligan.api.operations.foreign_errors import our_error
 from mulligan.errors import InternalError, MulliganError
-from mulligan.page.http_api import HttpApi
+from mulligan.page.programs.http_api import HttpApi
 from mulligan.page.screens.act_screen import ActScreen
 from mulligan.page.screens.comparison_screen import ComparisonScreen
 from mulligan.page.screens.plan_screen import PlanScreen
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from mulligan.page.act_jobs import ActJobs
+    from mulligan.page.acts.act_jobs import ActJobs
     from mulligan.page.live_changes import LiveChanges
     from mulligan.page.project_desk import ProjectDesk
-    from mulligan.page.screens.drawing import Drawing
+    from mulligan.page.screens.page_templates import PageTemplates
 
 _HANDLED = (HTTPException, MulliganError, OSError, ValueError, Exception)
 _STATIC = Path(__file__).parent / "static"
@@ -41,16 +41,16 @@ def page_app(
     desk: ProjectDesk,
     jobs: ActJobs,
     live: LiveChanges,
-    drawing: Drawing,
+    templates: PageTemplates,
     version: str,
     complain: Callable[[str], object],
 ) -> Starlette:
     """Return the application behind the guard."""
-    timeline, comparison = TimelineScreen(desk, drawing), ComparisonScreen(desk, drawing)
-    tree, plan = TreeScreen(desk, drawing), PlanScreen(desk, drawing)
+    timeline, comparison = TimelineScreen(desk, templates), ComparisonScreen(desk, templates)
+    tree, plan = TreeScreen(desk, templates), PlanScreen(desk, templates)
     act, upkeep, api = (
-        ActScreen(desk, drawing, jobs),
-        UpkeepScreen(desk, drawing),
+        ActScreen(desk, templates, jobs),
+        UpkeepScreen(desk, templates),
         HttpApi(desk, jobs, version),
     )
     look = ["GET"]
@@ -88,6 +88,6 @@ def page_app(
             complain("".join(traceback.format_exception(exc)))
         if request.url.path.startswith("/api"):
             return api.problem(error)
-        return drawing.page(request, "error.html", error.http_status, error=error)
+        return templates.page(request, "error.html", error.http_status, error=error)
 
     return Starlette(routes=routes, exception_handlers=dict.fromkeys(_HANDLED, failed))

@@ -12,13 +12,13 @@ import uvicorn
 from msgspec import Struct
 
 from mulligan.errors import SystemFailed
-from mulligan.page.act_jobs import ActJobs
+from mulligan.page.acts.act_jobs import ActJobs
 from mulligan.page.live_changes import LiveChanges
 from mulligan.page.page_access import PageAccess
 from mulligan.page.page_app import page_app
 from mulligan.page.project_desk import ProjectDesk
 from mulligan.page.request_guard import RequestGuard
-from mulligan.page.screens.drawing import Drawing
+from mulligan.page.screens.page_templates import PageTemplates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -79,8 +79,8 @@ def _listening(port: int) -> socket.socket:
 async def _serve(wish: PageWish, desk: ProjectDesk, jobs: ActJobs, listener: socket.socket) -> None:
     port: int = listener.getsockname()[1]
     access, live = PageAccess(port), LiveChanges(desk, jobs)
-    drawing = Drawing(desk.project.folder.name, wish.version)
-    app = page_app(desk, jobs, live, drawing, wish.version, wish.complain)
+    templates = PageTemplates(desk.project.folder.name, wish.version)
+    app = page_app(desk, jobs, live, templates, wish.version, wish.complain)
     config = uvicorn.Config(
         RequestGuard(app, access, port),
         lifespan="off",

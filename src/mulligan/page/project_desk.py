@@ -25,7 +25,7 @@ _KEPT_DIFFS, _KEPT_BYTES = 4, 256 << 20
 
 
 class DiffKey(Struct, frozen=True):
-    """What names a comparison that cannot change: the ids of two groups, and the parts of them that are shown."""
+    """The name of a comparison that cannot change: the ids of two groups, and the parts of them that are shown."""
 
     old: str
     new: str

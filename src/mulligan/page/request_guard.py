@@ -24,6 +24,7 @@ ACT_HEADER, ACT_FIELD = "x-mulligan-token", "act_token"
 ACT_TOKEN = "mulligan.act_token"  # noqa: S105 - the name of a member of the scope
 _LONGEST_BODY = 40 << 20  # bytes: a file that is edited, in a form
 _LONGEST_QUERY = 16 << 10
+_MOST_FIELDS = 10_000
 _PATIENCE = 30.0  # seconds for a body
 _FORM = "application/x-www-form-urlencoded"
 _HEADERS = {
@@ -162,8 +163,11 @@ def _token_in(headers: Mapping[str, str], body: bytes) -> str:
         return headers[ACT_HEADER]
     if headers.get("content-type", "").partition(";")[0].strip() != _FORM:
         return ""
-    found = parse_qs(body.decode("utf-8", "replace"), max_num_fields=10_000).get(ACT_FIELD, [""])
-    return found[0]
+    try:
+        found = parse_qs(body.decode("utf-8", "replace"), max_num_fields=_MOST_FIELDS)
+    except ValueError:  # there are more
+        return ""
+    return found.get(ACT_FIELD, [""])[0]
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

@@ -43,7 +43,7 @@ COMMANDS = {
     "read_path": "show {checkpoint:CHECKPOINT} {path:PATH}",
     "redo": "redo",
     "remove_plan": "rm {plan:PLAN}",
-    "resolve": "plan resolve {plan:PLAN}",
+    "resolve": "plan resolve {plan:PLAN} {paths:PATH}",
     "restore_paths": "restore {checkpoint:CHECKPOINT} {paths:PATH}",
     "resume": "resume {plan:PLAN}",
     "rollback": "rollback {plan:PLAN} {checkpoint:CHECKPOINT}",

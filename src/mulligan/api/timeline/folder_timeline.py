@@ -1,4 +1,4 @@
-"""What was done in the folder of a project, over all plans: the operations of `Project` on its timeline."""
+"""The operations of `Project` on the timeline of its folder: all that was done there, over all plans."""
 
 from __future__ import annotations
 

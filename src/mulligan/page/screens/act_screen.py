@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse
 
 from mulligan.api.operations.command_words import command_line
 from mulligan.errors import MulliganError, UsageWrong
-from mulligan.page.act_table import ACTS
+from mulligan.page.acts.act_table import ACTS
 from mulligan.page.request_guard import ACT_FIELD
 from mulligan.page.screens.page_links import address
 from mulligan.page.screens.page_queries import number_in
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from mulligan.page.act_arguments import ActArguments
-    from mulligan.page.act_jobs import ActJob, ActJobs
-    from mulligan.page.act_outcomes import ActOutcome
-    from mulligan.page.act_table import Act
+    from mulligan.page.acts.act_arguments import ActArguments
+    from mulligan.page.acts.act_jobs import ActJob, ActJobs
+    from mulligan.page.acts.act_outcomes import ActOutcome
+    from mulligan.page.acts.act_table import Act
     from mulligan.page.project_desk import ProjectDesk
-    from mulligan.page.screens.drawing import Drawing
+    from mulligan.page.screens.page_templates import PageTemplates
 
 _AT_ONCE = 1.5  # seconds within which an act ends before its own page is shown
 _LONG_TEXT = 5000  # characters: a field that takes more is a box
@@ -51,8 +51,8 @@ class Field(Struct, frozen=True, kw_only=True):
 class ActScreen:
     """The screens of acts."""
 
-    def __init__(self, desk: ProjectDesk, drawing: Drawing, jobs: ActJobs) -> None:
-        self._desk, self._drawing, self._jobs = desk, drawing, jobs
+    def __init__(self, desk: ProjectDesk, templates: PageTemplates, jobs: ActJobs) -> None:
+        self._desk, self._templates, self._jobs = desk, templates, jobs
 
     async def preview(self, request: Request) -> Response:
         """Show what an act would touch, and the command that does the same."""
@@ -80,7 +80,7 @@ class ActScreen:
         job = self._find(request)
         facts = await self._facts(job)
         template = "job_part.html" if request.query_params.get("part") else "job.html"
-        return self._drawing.page(request, template, **facts)
+        return self._templates.page(request, template, **facts)
 
     async def interrupt(self, request: Request) -> Response:
         """Ask an act at work to end, as Ctrl-C does."""
@@ -127,7 +127,7 @@ class ActScreen:
                 error = found
             else:
                 preview, error = found, found.reply.error
-        return self._drawing.page(
+        return self._templates.page(
             request,
             "act.html",
             error.http_status if error is not None and request.method == "POST" else 200,

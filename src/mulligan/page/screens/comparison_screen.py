@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from mulligan.domain.trees.diff import Diff, FileDiff, FileStatus
 from mulligan.errors import UsageWrong
+from mulligan.page.lines.drawn_lines import one_below_the_other, side_by_side
+from mulligan.page.lines.patch_windows import PatchWindows
 from mulligan.page.project_desk import DiffKey
-from mulligan.page.screens.drawn_lines import one_below_the_other, side_by_side
 from mulligan.page.screens.page_queries import number_in, text_in, text_of
-from mulligan.page.screens.patch_windows import PatchWindows
 from mulligan.page.screens.stored_files import is_image
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mulligan.api.project import Project
     from mulligan.page.project_desk import ProjectDesk
-    from mulligan.page.screens.drawing import Drawing
+    from mulligan.page.screens.page_templates import PageTemplates
 
 _FILES = 200  # of one comparison, at once
 _ROWS = 300  # lines at once
@@ -41,7 +41,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     @property
     def starts(self) -> list[int]:
-        """Where the patch of each file starts."""
+        """The place at which the patch of each file starts."""
         found = [0]
         for size in self.diff.sizes:
             found.append(found[-1] + size)
@@ -66,8 +66,8 @@ class ShownFile(Struct, frozen=True, kw_only=True):
 class ComparisonScreen:
     """Screens of comparisons."""
 
-    def __init__(self, desk: ProjectDesk, drawing: Drawing) -> None:
-        self._desk, self._drawing = desk, drawing
+    def __init__(self, desk: ProjectDesk, templates: PageTemplates) -> None:
+        self._desk, self._templates = desk, templates
         self._windows = lru_cache(maxsize=32)(PatchWindows)
 
     async def compare(self, request: Request) -> Response:
@@ -76,7 +76,7 @@ class ComparisonScreen:
         done, _ = await asyncio.wait([work], timeout=None if text_in(request, "wait") else _AT_ONCE)
         if not done:
             work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
-            return self._drawing.page(request, "comparison_waits.html", view=_view(request))
+            return self._templates.page(request, "comparison_waits.html", view=_view(request))
         return self._drawn(request, work.result(), "comparison.html")
 
     async def files(self, request: Request) -> Response:
@@ -96,7 +96,7 @@ class ComparisonScreen:
             )
             for index, file in list(enumerate(found.diff.files))[first : first + _FILES]
         ]
-        return self._drawing.page(
+        return self._templates.page(
             request,
             template,
             found=found,
@@ -136,7 +136,9 @@ class ComparisonScreen:
                 "found": found,
             }
 
-        return self._drawing.page(request, "comparison_rows.html", view=view, **(await self._desk.look(look)))
+        return self._templates.page(
+            request, "comparison_rows.html", view=view, **(await self._desk.look(look))
+        )
 
     async def database(self, request: Request) -> Response:
         """Show what differs between two states of an SQLite database."""
@@ -149,7 +151,7 @@ class ComparisonScreen:
             new = None if file.status is FileStatus.DELETED else (found.new, file.path)
             return {"file": file, "changes": project.database_changes(old, new)}
 
-        return self._drawing.page(request, "comparison_database.html", **(await self._desk.look(look)))
+        return self._templates.page(request, "comparison_database.html", **(await self._desk.look(look)))
 
     def _compared(self, project: Project, request: Request) -> Comparison:
         hidden = text_in(request, "hidden") is not None

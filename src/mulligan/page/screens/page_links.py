@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mulligan.api.operations.command_words import command_line
 from mulligan.errors import Advice
-from mulligan.page.act_table import BY_VERB
+from mulligan.page.acts.act_table import BY_VERB
 
 if TYPE_CHECKING:
     from mulligan.errors import NextStep

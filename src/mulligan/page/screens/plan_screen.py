@@ -9,7 +9,7 @@ from msgspec import Struct
 from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.views.history_tree import NodeType, TreeNode
 from mulligan.errors import PlanNotATry
-from mulligan.page.act_table import ACTS
+from mulligan.page.acts.act_table import ACTS
 from mulligan.page.screens.page_queries import number_in, text_in, text_of
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from mulligan.api.project import Project
     from mulligan.api.results import CheckpointView, Listing, PlanLine, PlanStatus, StepOutput, Tried
     from mulligan.domain.views.plan_history import PlanHistory
-    from mulligan.page.act_table import Act
+    from mulligan.page.acts.act_table import Act
     from mulligan.page.project_desk import ProjectDesk
-    from mulligan.page.screens.drawing import Drawing
+    from mulligan.page.screens.page_templates import PageTemplates
 
 _PLANS = 200
 _GROUPS = 100
@@ -57,8 +57,8 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
 class PlanScreen:
     """Screens of plans."""
 
-    def __init__(self, desk: ProjectDesk, drawing: Drawing) -> None:
-        self._desk, self._drawing = desk, drawing
+    def __init__(self, desk: ProjectDesk, templates: PageTemplates) -> None:
+        self._desk, self._templates = desk, templates
 
     async def plans(self, request: Request) -> Response:
         """List the plans, newest first."""
@@ -68,7 +68,7 @@ class PlanScreen:
             return project.plans(limit=limit)
 
         found = await self._desk.look(look)
-        return self._drawing.page(
+        return self._templates.page(
             request, "plans.html", plans=list(found)[::-1], older=found.older, limit=limit
         )
 
@@ -76,7 +76,7 @@ class PlanScreen:
         """Show one plan."""
         groups = min(number_in(request, "groups") or _GROUPS, _MOST_GROUPS)
         facts = await self._desk.look(lambda project: _facts(project, text_of(request, "name"), groups))
-        return self._drawing.page(request, "plan.html", plan=facts)
+        return self._templates.page(request, "plan.html", plan=facts)
 
     async def output(self, request: Request) -> Response:
         """Show all that was recorded of what steps printed."""
@@ -86,7 +86,7 @@ class PlanScreen:
             return project.status(plan), project.outputs(plan, step)
 
         status, outputs = await self._desk.look(look)
-        return self._drawing.page(request, "output.html", status=status, outputs=outputs)
+        return self._templates.page(request, "output.html", status=status, outputs=outputs)
 
 
 def _facts(project: Project, name: str, limit: int) -> PlanFacts:

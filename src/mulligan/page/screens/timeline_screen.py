@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mulligan.api.project import Project
     from mulligan.api.results import CallView, EntryView, PlanLine, TimelineWindow
     from mulligan.page.project_desk import ProjectDesk
-    from mulligan.page.screens.drawing import Drawing
+    from mulligan.page.screens.page_templates import PageTemplates
 
 _ROWS = 100  # entries of one window
 _AGENTS = 200  # newest plans whose names are offered as filters
@@ -56,8 +56,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
 class TimelineScreen:
     """Screens of the timeline."""
 
-    def __init__(self, desk: ProjectDesk, drawing: Drawing) -> None:
-        self._desk, self._drawing = desk, drawing
+    def __init__(self, desk: ProjectDesk, templates: PageTemplates) -> None:
+        self._desk, self._templates = desk, templates
 
     async def timeline(self, request: Request) -> Response:
         """Show the newest entries, and the plans that wait for someone."""
@@ -70,7 +70,7 @@ class TimelineScreen:
             return _window(project, wanted), at_work[::-1], names
 
         window, at_work, names = await self._desk.look(look)
-        return self._drawing.page(
+        return self._templates.page(
             request, "timeline.html", window=window, wanted=wanted, kinds=_KINDS, names=names, at_work=at_work
         )
 
@@ -78,7 +78,7 @@ class TimelineScreen:
         """Show the next entries, as a part of the page that has the ones before."""
         wanted = Wanted.of(request)
         window = await self._desk.look(lambda project: _window(project, wanted))
-        return self._drawing.page(request, "timeline_rows.html", window=window, wanted=wanted)
+        return self._templates.page(request, "timeline_rows.html", window=window, wanted=wanted)
 
     async def entry(self, request: Request) -> Response:
         """Show one entry, with the calls of an agent that it is about."""
@@ -92,7 +92,7 @@ class TimelineScreen:
             return found, calls
 
         entry, calls = await self._desk.look(look)
-        return self._drawing.page(request, "entry.html", entry=entry, calls=calls)
+        return self._templates.page(request, "entry.html", entry=entry, calls=calls)
 
     async def history(self, request: Request) -> Response:
         """Show who changed a path: the entries whose checkpoints before and after differ there."""
@@ -101,7 +101,7 @@ class TimelineScreen:
             raise UsageWrong(reason="no path is named", hint="choose a file of a checkpoint")
         wanted = Wanted(kind=None, agent=None, path=path, before=number_in(request, "before"))
         window = await self._desk.look(lambda project: _window(project, wanted))
-        return self._drawing.page(request, "history.html", window=window, wanted=wanted, file=path)
+        return self._templates.page(request, "history.html", window=window, wanted=wanted, file=path)
 
 
 def _window(project: Project, wanted: Wanted) -> TimelineWindow:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from starlette.responses import Response, StreamingResponse
 
 from mulligan.errors import PathNotInCheckpoint
-from mulligan.page.screens.code_colours import shown_lines
+from mulligan.page.lines.code_colours import shown_lines
 from mulligan.page.screens.page_queries import number_in, text_in, text_of
 from mulligan.page.screens.stored_files import image_type, is_image, is_text
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mulligan.api.project import Project
     from mulligan.api.results import StoredPath, TreeListing
     from mulligan.page.project_desk import ProjectDesk
-    from mulligan.page.screens.drawing import Drawing
+    from mulligan.page.screens.page_templates import PageTemplates
 
 _SHOWN = 512 << 10  # bytes of a text
 _IMAGE = 16 << 20
@@ -31,8 +31,8 @@ _ENTRIES = 1000
 class TreeScreen:
     """Screens of what checkpoints hold."""
 
-    def __init__(self, desk: ProjectDesk, drawing: Drawing) -> None:
-        self._desk, self._drawing = desk, drawing
+    def __init__(self, desk: ProjectDesk, templates: PageTemplates) -> None:
+        self._desk, self._templates = desk, templates
 
     async def tree(self, request: Request) -> Response:
         """List a folder of a checkpoint."""
@@ -44,7 +44,7 @@ class TreeScreen:
 
         _, listing = await self._desk.look(look)
         entries = sorted(listing.entries, key=lambda line: (str(line.type) != "folder", line.path))
-        return self._drawing.page(
+        return self._templates.page(
             request,
             "tree.html",
             listing=listing,
@@ -69,7 +69,7 @@ class TreeScreen:
         text = data.decode("utf-8", "surrogateescape") if data is not None and is_text(data) else None
         image = is_image(found.line.path) and (found.line.size_bytes or 0) <= _IMAGE
         lines = list(shown_lines(text, found.line.path)) if text is not None and not image else None
-        return self._drawing.page(
+        return self._templates.page(
             request,
             "file.html",
             found=found,

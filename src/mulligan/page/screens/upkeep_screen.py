@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from mulligan.api.project import Project
     from mulligan.api.results import PlanLine
     from mulligan.page.project_desk import ProjectDesk
-    from mulligan.page.screens.drawing import Drawing
+    from mulligan.page.screens.page_templates import PageTemplates
 
 _PLANS = 200
 
 
 class PlanUse(Struct, frozen=True, kw_only=True):
-    """What one plan takes."""
+    """The disk use of one plan."""
 
     plan: PlanLine
     checkpoints: int
@@ -30,8 +30,8 @@ class PlanUse(Struct, frozen=True, kw_only=True):
 class UpkeepScreen:
     """The screen of upkeep."""
 
-    def __init__(self, desk: ProjectDesk, drawing: Drawing) -> None:
-        self._desk, self._drawing = desk, drawing
+    def __init__(self, desk: ProjectDesk, templates: PageTemplates) -> None:
+        self._desk, self._templates = desk, templates
 
     async def upkeep(self, request: Request) -> Response:
         """Show what each plan takes, and what `gc` would free."""
@@ -51,7 +51,7 @@ class UpkeepScreen:
                 "full": project.full_homes(),
             }
 
-        return self._drawing.page(request, "upkeep.html", **(await self._desk.look(look)))
+        return self._templates.page(request, "upkeep.html", **(await self._desk.look(look)))
 
 
 def _use(project: Project, plan: PlanLine, sandbox_bytes: int) -> PlanUse:

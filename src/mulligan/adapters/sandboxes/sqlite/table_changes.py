@@ -65,7 +65,7 @@ def _compared(db: sqlite3.Connection, old: bytes | None, new: bytes | None) -> D
 def _table(db: sqlite3.Connection, name: str, was: bool, there: bool) -> TableDifference:  # noqa: FBT001 - both sides
     quoted = '"' + name.replace('"', '""') + '"'
     counts = [
-        int(db.execute(f"SELECT COUNT(*) FROM {side}.{quoted}").fetchone()[0]) if held else None  # noqa: S608
+        int(db.execute(f"SELECT COUNT(*) FROM {side}.{quoted}").fetchone()[0]) if held else None  # noqa: S608 - the name of the table is quoted
         for side, held in (("before", was), ("after", there))
     ]
     columns = [
@@ -92,7 +92,7 @@ def _only(
     """Yield the first rows that only one side has."""
     query = f"SELECT * FROM {side}.{quoted}"  # noqa: S608 - names of sides are ours, that of the table is quoted
     if compare:
-        query += f" EXCEPT SELECT * FROM {other}.{quoted}"  # noqa: S608
+        query += f" EXCEPT SELECT * FROM {other}.{quoted}"  # noqa: S608 - the name of the table is quoted
     for row in db.execute(f"{query} LIMIT {_SAMPLES + 1}"):
         yield tuple(_shown(value) for value in row)
 

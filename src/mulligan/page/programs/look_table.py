@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from mulligan.api.document import Reply
 from mulligan.api.project import Project
 from mulligan.api.project_checkpoints import Checkpoints
-from mulligan.api.replies import calls_reply, diff_reply, log_reply, outputs_reply, tried_reply
+from mulligan.api.replies import calls_reply, tried_reply
 from mulligan.domain.history.timeline_entry import DeedKind
 from mulligan.errors import UsageWrong
 
@@ -120,10 +120,6 @@ def _entry(project: Project, wanted: OfEntry) -> Reply:
     return calls_reply(entry, calls)
 
 
-def _diff(project: Project, wanted: OfDiff) -> Reply:
-    return diff_reply(_compared(project, wanted))
-
-
 def _compared(project: Project, wanted: OfDiff) -> Diff:
     paths = (wanted.path,) if wanted.path else ()
     folder = project.folder if paths else None
@@ -181,7 +177,7 @@ _LOOKS = (
         name="log",
         about="The events of a plan, in order.",
         parameters=OfLog,
-        look=lambda project, w: log_reply(project.log(w.plan, limit=w.limit, after=w.after)),
+        look=lambda project, w: Reply(data={"events": project.log(w.plan, limit=w.limit, after=w.after)}),
         answers=Project.log,
         within="events",
     ),
@@ -189,7 +185,7 @@ _LOOKS = (
         name="outputs",
         about="All that was recorded of what the steps of a plan printed.",
         parameters=OfPlan,
-        look=lambda project, w: outputs_reply(project.status(w.plan), project.outputs(w.plan)),
+        look=lambda project, wanted: Reply(data={"outputs": project.outputs(wanted.plan)}),
         answers=Project.outputs,
         within="outputs",
     ),
@@ -207,7 +203,7 @@ _LOOKS = (
         name="diff",
         about="What differs between two checkpoints, or what a plan or an entry changed, with a patch.",
         parameters=OfDiff,
-        look=_diff,
+        look=lambda project, wanted: Reply(data=_compared(project, wanted)),
         answers=Project.diff,
     ),
     Look(

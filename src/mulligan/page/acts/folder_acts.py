@@ -8,12 +8,12 @@ from mulligan.api.document import Reply
 from mulligan.api.replies import undone_reply
 from mulligan.domain.text.plural import counted
 from mulligan.errors import ProjectUnwell
-from mulligan.page.act_outcomes import ActOutcome, Touched, of_restores, of_return, plans_named
+from mulligan.page.acts.act_outcomes import ActOutcome, Touched, of_restores, of_return, plans_named
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
     from mulligan.api.results import Undone
-    from mulligan.page import act_arguments as wishes
+    from mulligan.page.acts import act_arguments as wishes
 
 
 def undo(project: Project, wish: wishes.Undo, *, dry_run: bool) -> ActOutcome:
@@ -129,7 +129,7 @@ def remove_plan(project: Project, wish: wishes.RemovePlan, *, dry_run: bool) -> 
     )
 
 
-def collect(project: Project, wish: wishes.CollectGarbage, *, dry_run: bool) -> ActOutcome:  # noqa: ARG001
+def collect(project: Project, wish: wishes.CollectGarbage, *, dry_run: bool) -> ActOutcome:  # noqa: ARG001 - all acts take one
     """Free what no checkpoint refers to, and what killed processes left behind."""
     report = project.gc(dry_run=dry_run)
     verb = "would be" if dry_run else "were"
@@ -142,7 +142,7 @@ def collect(project: Project, wish: wishes.CollectGarbage, *, dry_run: bool) -> 
     )
 
 
-def look_over(project: Project, wish: wishes.LookOver, *, dry_run: bool) -> ActOutcome:  # noqa: ARG001
+def look_over(project: Project, wish: wishes.LookOver, *, dry_run: bool) -> ActOutcome:  # noqa: ARG001 - all acts take one
     """Check database, store, sandboxes and leftovers, and repair what is safe."""
     if dry_run:
         says = (

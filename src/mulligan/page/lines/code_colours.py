@@ -35,7 +35,7 @@ class Colours:
 
     @staticmethod
     def of(path: str) -> Colours:
-        """Return the colours of a language, which the name of a file tells."""
+        """Return the colours of a language, by the name of a file."""
         return _for(path.rpartition("/")[2])
 
     def lines(self, lines: Sequence[str]) -> list[list[tuple[str, str]]]:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from mulligan.api.results import Surroundings
     from mulligan.domain.plans.event import Event
     from mulligan.domain.text.ids import PlanId
-    from mulligan.page.act_arguments import ActArguments
-    from mulligan.page.act_outcomes import ActOutcome
-    from mulligan.page.act_table import Act
+    from mulligan.page.acts.act_arguments import ActArguments
+    from mulligan.page.acts.act_outcomes import ActOutcome
+    from mulligan.page.acts.act_table import Act
 
 _AT_ONCE = 8  # acts at work
 _REMEMBERED = 100  # acts that ended

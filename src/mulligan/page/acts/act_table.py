@@ -9,12 +9,12 @@ from msgspec import Struct
 from msgspec.structs import asdict, fields
 
 from mulligan.errors import NextStep
-from mulligan.page import act_arguments as wishes
-from mulligan.page import folder_acts, plan_acts
+from mulligan.page.acts import act_arguments as wishes
+from mulligan.page.acts import folder_acts, plan_acts
 
 if TYPE_CHECKING:
     from mulligan.errors.next_step import Verb
-    from mulligan.page.act_outcomes import ActOutcome
+    from mulligan.page.acts.act_outcomes import ActOutcome
 
 _CUT = 200  # characters of a text in the command line that is shown
 

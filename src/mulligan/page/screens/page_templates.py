@@ -1,4 +1,4 @@
-"""Drawing with templates. Every text that comes into one is inert: no markup, no control characters, no bidi tricks."""
+"""The templates. Every text that comes into one is inert: no markup, no control characters, no bidi tricks."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _chip(word: object) -> Markup:
     )
 
 
-class Drawing:
+class PageTemplates:
     """The templates, for one project."""
 
     def __init__(self, project: str, version: str) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from mulligan.page.screens.code_colours import Colours
-from mulligan.page.screens.patch_windows import PatchRow
+from mulligan.page.lines.code_colours import Colours
+from mulligan.page.lines.patch_windows import PatchRow
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _LONGEST = 600  # characters of a line whose words are compared
@@ -99,7 +99,7 @@ def _coloured(
     removed: Sequence[PatchRow], added: Sequence[PatchRow], path: str
 ) -> tuple[list[DrawnLine], list[DrawnLine]]:
     colours = Colours.of(path)
-    marks = [_changed_words(old.text, new.text) for old, new in list(zip(removed, added))[:_MOST_PAIRS]]  # noqa: B905
+    marks = [_changed_words(old.text, new.text) for old, new in list(zip(removed, added))[:_MOST_PAIRS]]  # noqa: B905 - the others have no partner
     sides: list[list[DrawnLine]] = []
     for side, rows in enumerate((removed, added)):
         lines = list[DrawnLine]()

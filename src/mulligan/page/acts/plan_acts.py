@@ -14,11 +14,11 @@ from mulligan.api.replies import (
     tried_reply,
 )
 from mulligan.domain.text.plural import counted
-from mulligan.page.act_outcomes import ActOutcome, Touched, of_application, of_return, plans_named
+from mulligan.page.acts.act_outcomes import ActOutcome, Touched, of_application, of_return, plans_named
 
 if TYPE_CHECKING:
     from mulligan.api.project import Project
-    from mulligan.page import act_arguments as wishes
+    from mulligan.page.acts import act_arguments as wishes
 
 
 def resume(project: Project, wish: wishes.Resume, *, dry_run: bool) -> ActOutcome:

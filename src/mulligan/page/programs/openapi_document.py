@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
-from mulligan.api.operations.answer_schemas import AnswerSchemas
-from mulligan.page.act_table import ACTS
-from mulligan.page.look_table import LOOKS
-from mulligan.page.problem_documents import PROBLEM_TYPE
+from mulligan.page.acts.act_table import ACTS
+from mulligan.page.programs.answer_schemas import AnswerSchemas
+from mulligan.page.programs.look_table import LOOKS
+from mulligan.page.programs.problem_documents import PROBLEM_TYPE
 from mulligan.page.request_guard import ACT_HEADER
 
 if TYPE_CHECKING:
-    from mulligan.page.act_table import Act
-    from mulligan.page.look_table import Look
+    from mulligan.page.acts.act_table import Act
+    from mulligan.page.programs.look_table import Look
 
 _PLACE = "#/components/schemas/{name}"
 _PROBLEM: dict[str, Any] = {

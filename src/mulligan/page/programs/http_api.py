@@ -14,10 +14,10 @@ from starlette.routing import Route
 from mulligan.api.document import Reply, document, encode
 from mulligan.api.operations.command_words import command_line, in_commands
 from mulligan.errors import UsageWrong
-from mulligan.page.act_table import ACTS
-from mulligan.page.look_table import LOOKS
-from mulligan.page.openapi_document import openapi_document
-from mulligan.page.problem_documents import PROBLEM_TYPE, problem_document
+from mulligan.page.acts.act_table import ACTS
+from mulligan.page.programs.look_table import LOOKS
+from mulligan.page.programs.openapi_document import openapi_document
+from mulligan.page.programs.problem_documents import PROBLEM_TYPE, problem_document
 from mulligan.page.request_guard import ACT_HEADER, ACT_TOKEN
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from mulligan.domain.text.json_value import JsonObject
     from mulligan.errors import MulliganError
-    from mulligan.page.act_jobs import ActJobs
-    from mulligan.page.act_outcomes import ActOutcome
-    from mulligan.page.act_table import Act
+    from mulligan.page.acts.act_jobs import ActJobs
+    from mulligan.page.acts.act_outcomes import ActOutcome
+    from mulligan.page.acts.act_table import Act
     from mulligan.page.project_desk import ProjectDesk
 
 
@@ -57,7 +57,7 @@ class HttpApi:
         return Response(json.encode(made), media_type="application/json")
 
     async def _session(self, request: Request) -> Response:
-        """Tell a program with a cookie what its acts have to bring along."""
+        """Return what the acts of a program with a cookie have to bring along."""
         facts = {"header": ACT_HEADER, "token": cast("str", request.scope[ACT_TOKEN])}
         return Response(json.encode(facts), media_type="application/json")
 
