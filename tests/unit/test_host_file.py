@@ -42,7 +42,7 @@ def test_where_it_cannot_be_made_the_setting_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SystemFailed) as failed:
         host_in(tmp_path / "file" / "host", IDS.new, "x")
-    assert "MULLIGAN_CORE_HOST" in str(failed.value.hint)
+    assert "MULLIGAN_CORE_HOST" in str(failed.value.next_step)
 
 
 def test_the_setting_is_stronger_than_the_file(tmp_path: Path) -> None:
