@@ -69,5 +69,5 @@ def _make(file: Path, text: str) -> None:
 
 def _unusable(file: Path, exc: Exception) -> errors.SystemFailed:
     reason = getattr(exc, "strerror", None) or str(exc)
-    hint = "mend that, or give this machine an id of your own: set MULLIGAN_CORE_HOST to a word that no other has"
+    hint = "correct that, or give this machine an id of your own: set MULLIGAN_CORE_HOST to a word that no other has"
     return errors.SystemFailed(path=str(file), reason=reason, hint=hint)
