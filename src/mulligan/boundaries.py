@@ -395,6 +395,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
 
 # Acts on what many machines share, in a bucket and in a database on a server; tests of their own strike at them.
 SHARED_ACTS: dict[str, tuple[str, str, str]] = {
+    "host.make": (
+        _NAMES,
+        "a machine without an id; the next command makes one",
+        "the id of this machine, for good",
+    ),
     "pack.upload": (_NONE, "nothing", "an object that no row names; a gc after a day removes it"),
     "pack.doom": (
         _NONE,
