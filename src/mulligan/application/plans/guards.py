@@ -61,7 +61,10 @@ def refuse_ended(plan: Plan, sandboxes: Sequence[Sandbox] = ()) -> None:
 def cancelled(plan: Plan) -> PlanCancelled:
     """Return the refusal of a plan that was cancelled or dropped, with what can still be done with it."""
     look: tuple[str | NextStep, ...] = ()
-    if plan.current_group_id is not None:
+    done = plan.progress.step_index or plan.progress.steps or plan.progress.taken or plan.failure is not None
+    if plan.current_group_id is not None and not done:  # it was undone before it ended
+        look = (NextStep("timeline"), " shows what was done and undone, ")
+    elif plan.current_group_id is not None:
         restore = NextStep("restore_paths", checkpoint=plan.current_group_id, paths=...)
         look = (
             NextStep("diff", plan=plan.handle),
