@@ -17,6 +17,7 @@ from mulligan.errors import (
     LocationTaken,
     NewerWork,
     NextStep,
+    OnAnotherHost,
     PlanAlreadyApplied,
     PlanCancelled,
     PlanIsChild,
@@ -81,6 +82,25 @@ def _again(plan: Plan) -> NextStep:
     if words is not None or plan.definition.command:
         return NextStep("run_command", words=words or ...)
     return NextStep("execute", plan=...)
+
+
+def refuse_elsewhere(db: Transaction, plan_id: PlanId) -> None:
+    """Refuse a plan that works in place, is applied, or was changing real resources, on another machine."""
+    for sandbox in db.sandboxes.list(plan_id):
+        if sandbox.strategy is Strategy.IN_PLACE and db.hosts.is_elsewhere(sandbox.host):
+            raise on_another(db, plan_id, sandbox.resource, sandbox.host)
+    for change in db.real_changes.list(plan_id):
+        if db.hosts.is_elsewhere(change.real.host):
+            raise on_another(db, plan_id, change.real.resource, change.real.host)
+    for intent in db.intents.list(plan_id):
+        if intent.locations and db.hosts.is_elsewhere(intent.host):
+            raise on_another(db, plan_id, intent.locations[0].rpartition(":")[2], intent.host)
+
+
+def on_another(db: Transaction, plan_id: PlanId, resource: str, host: str | None) -> OnAnotherHost:
+    """Return the refusal of what another machine has, by the name of that."""
+    name = db.hosts.name_of(host or "")
+    return OnAnotherHost(plan_id=db.plans.get(plan_id).handle, resource=resource, host=name)
 
 
 def refuse_conflicts(plan: Plan) -> None:
