@@ -32,6 +32,7 @@ TABLES = {
     "counters",
     "agent_sessions",
     "agent_moments",
+    "hosts",
 }
 
 
@@ -53,6 +54,7 @@ FROZEN = [
     "099418899d8451fe28dc5701dc4f8e6e7b714fc850cbdd2f97c85b3440dcec00",
     "041053fc60229103874dee42fdbcd24484647acca476b4b048b58ba7c691f96f",
     "2a50c8cb5e092884d4d7a03cf87dd25186d51d193447e54eeb0ecbe709923e27",
+    "2b9a9e1dbabc5549032832a1e1545feec3a9a8df5980830896438c4556e3172d",
 ]
 
 
