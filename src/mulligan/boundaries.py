@@ -104,6 +104,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "a lock file that names nobody or a dead process; the system has let go of the lock",
         "a lock file that names a dead process; the system has let go of the lock",
     ),
+    "queue.enter": (
+        "",
+        "a plan that no entry of its queue names; workers enter it",
+        "a plan with an entry in its queue, and a number that only this entry has",
+    ),
     "plan.create": (_NONE, "no plan", "a plan that waits to be executed"),
     "plan.fork": (
         _NONE,

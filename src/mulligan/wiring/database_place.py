@@ -90,8 +90,14 @@ def shared_project_in(url: str) -> str | None:
     return project_in(ServerAddress.of(url))
 
 
-def shared_claims(address: ServerAddress, clock: Clock, stop: StopRequest | None) -> Locks:
-    """Return the claims of plans of a shared project."""
+def shared_claims(
+    address: ServerAddress, clock: Clock, stop: StopRequest | None, worker: str | None
+) -> Locks:
+    """Return the claims of plans of a shared project.
+
+    A worker runs many plans: it is stopped, and plans are taken from it, as if it were on another machine, without a
+    signal that would end all of them.
+    """
     require_driver()
     import os
     import socket
@@ -101,6 +107,8 @@ def shared_claims(address: ServerAddress, clock: Clock, stop: StopRequest | None
 
     # A process id means something to processes of the same boot and the same namespace only.
     machine = f"{boot_id()} {os.stat('/proc/self/ns/pid').st_ino}"  # noqa: PTH116 - one question
+    if worker is not None:
+        machine += f" worker {worker}"
     return PostgresClaims(address=address, clock=clock, stop=stop, host=socket.gethostname(), machine=machine)
 
 

@@ -40,6 +40,7 @@ SELECT c.table_name, c.column_name FROM information_schema.columns AS c
 WHERE c.table_schema = current_schema() AND c.data_type = 'text' AND c.collation_name IS DISTINCT FROM 'C'
 ORDER BY c.table_name, c.column_name
 """
+_WAKE = "SELECT wake(CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT))"
 _PAGE = 200  # rows of a long answer that are in memory at a time
 _PATIENCE = 10.0  # seconds: a server that restarts is waited for
 _PAUSE = 0.1
@@ -123,6 +124,9 @@ class PostgresConnection:
                 if time.monotonic() > until:
                     raise
                 self._raw.close()
+
+    def wake(self, queue: str, entry: str, plan_id: str, number: int) -> None:
+        self.execute(_WAKE, (queue, entry, plan_id, number))
 
     def changes(self) -> int:
         rows = self.rows(_CHANGES) if self._is_open else self.fresh_rows(_CHANGES)
