@@ -124,6 +124,10 @@ projects
 projects prune --dry-run
 project export ../saved.mulligan --force
 database upgrade
+plan submit one.yaml                                        # 3
+worker                                                      # 3
+worker list                                                 # 3
+worker limit default 2                                      # 3
 project import ../saved.mulligan ../imported
 projects
 help plan apply

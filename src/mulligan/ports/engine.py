@@ -1,6 +1,6 @@
 """Running plans beside each other: each with a claim of its own, as if a process of its own worked on it.
 
-In a shared project a queue gives them to workers.
+In a shared project workers take them from a queue.
 """
 
 # pyright: reportReturnType=none
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from mulligan.domain.plans.submission import QueueSize, Wakeup, WorkerLine
+    from mulligan.domain.queues.submission import QueueSize, Wakeup, WorkerLine
     from mulligan.domain.text.ids import PlanId
     from mulligan.errors import MulliganError
     from mulligan.ports.world import Observer
@@ -48,6 +48,23 @@ class Engine(Protocol):
         """Have plans run until the block ends. Afterwards none of them runs, whatever ended the block."""
 
 
+class LocalCrew(Crew, Protocol):
+    """Plans that run at the same time in this process."""
+
+    def ended_soon(self) -> Ended | None:
+        """Return the next that has ended; wait for a moment, and return None where none has."""
+
+    def disband(self) -> None:
+        """Stop all that run, and wait until none does."""
+
+
+class LocalEngine(Protocol):
+    """Runs plans beside each other in this process."""
+
+    def begin(self, observer: Observer) -> LocalCrew:
+        """Have plans run until the crew is disbanded."""
+
+
 class SideWork(Protocol):
     """Work that goes on while its caller waits for something else."""
 
@@ -69,7 +86,7 @@ class SideWorks(Protocol):
 class WorkQueue(Protocol):
     """A durable queue of wake-ups: an entry that was committed wakes one worker, and then no other.
 
-    What wakes nobody, because the queue lost it, is entered again by whoever reads the rows.
+    What wakes nobody, because the queue lost it, is entered again by a worker that reads the rows.
     """
 
     def open(self, sizes: Mapping[str, QueueSize], pace: float, run: Callable[[PlanId, int], str]) -> None:

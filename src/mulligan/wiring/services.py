@@ -203,9 +203,7 @@ class Services:
     def apart(self, stop: StopRequest | None) -> Services:
         """The same project with adapters of its own, as a process of its own would have them."""
         own = self.adapters
-        return Services(
-            place=own.place, around=own.around, stop=stop, prepare=own.prepare, worker=own.worker
-        )
+        return Services(place=own.place, around=own.around, stop=stop, prepare=own.prepare, worker=own.worker)
 
     @cached_property
     def engine(self) -> Engine:

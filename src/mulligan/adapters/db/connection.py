@@ -153,7 +153,7 @@ class SqliteConnection:
     def fence_step(self) -> int:
         return 1
 
-    def wake(self, queue: str, entry: str, plan_id: str, number: int) -> None:  # noqa: ARG002 - of the seam
+    def wake(self, queue: str, entry: str, plan_id: str, number: int) -> None:
         raise errors.ProjectNotShared(database=str(self.path))
 
     def changes(self) -> int:

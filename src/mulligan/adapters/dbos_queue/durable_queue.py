@@ -7,16 +7,15 @@ does not notice them. Of DBOS only documented functions are used.
 from __future__ import annotations
 
 import logging
-import os
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from dbos import DBOS
 from sqlalchemy.exc import SQLAlchemyError
 
 from mulligan import errors
-from mulligan.domain.plans.submission import Wakeup
+from mulligan.domain.queues.submission import Wakeup
 from mulligan.domain.text.ids import PlanId
 
 if TYPE_CHECKING:
@@ -24,10 +23,13 @@ if TYPE_CHECKING:
 
     from dbos import DBOSConfig
 
-    from mulligan.domain.plans.submission import QueueSize
+    from mulligan.domain.queues.submission import QueueSize
+    from mulligan.ports import Clock
 
 _APPLICATION = "mulligan"
-_VERSION = "1"  # of what an entry means; the same for all releases of mulligan that can run each other's entries
+_VERSION = (
+    "1"  # of what an entry means; the same for all releases of mulligan that can run each other's entries
+)
 _WORK = "run_plan"
 _LIVE = ["ENQUEUED", "PENDING", "DELAYED"]
 _DAY = timedelta(days=1)
@@ -40,13 +42,21 @@ class DurableQueue:
     """The queue in one schema; a process has one open at a time."""
 
     def __init__(
-        self, *, conninfo: str, schema: str, shown: str, worker: str, log: Callable[[str, str], None]
+        self,
+        *,
+        conninfo: str,
+        schema: str,
+        shown: str,
+        worker: str,
+        log: Callable[[str, str], None],
+        clock: Clock,
     ) -> None:
-        """Take the address of the database, the schema of the project, the id of this worker, and who hears of trouble."""
+        """Take the place of the project's tables, the id of this worker, and a function that hears of trouble."""
         self._shown = shown
         self._worker = worker
         self._set: dict[str, tuple[QueueSize, float]] = {}
         self._log = log
+        self._clock = clock
         self._config: DBOSConfig = {
             "name": _APPLICATION,
             "system_database_url": conninfo,
@@ -73,8 +83,6 @@ class DurableQueue:
         }
 
     def open(self, sizes: Mapping[str, QueueSize], pace: float, run: Callable[[PlanId, int], str]) -> None:
-        for name in [name for name in os.environ if name.startswith("DBOS_")]:
-            del os.environ[name]  # of another program: they would name another database, or a service
         try:
             DBOS(config=self._config)
             self._listen_to_its_words()
@@ -129,7 +137,7 @@ class DurableQueue:
                 self._set[name] = (size, pace)
 
     def forget_old(self) -> None:
-        before = (datetime.now(UTC) - _DAY).isoformat()
+        before = (self._clock.now() - _DAY).isoformat()
         ended = ["SUCCESS", "ERROR", "CANCELLED"]
         old = DBOS.list_workflows(
             status=ended,

@@ -12,7 +12,7 @@ import psycopg
 
 from mulligan.adapters.postgres.driver_errors import unusable
 from mulligan.adapters.postgres.postgres_connection import PostgresConnection
-from mulligan.domain.plans.submission import DEFAULT_SLOTS, QueueSize, WorkerLine
+from mulligan.domain.queues.submission import DEFAULT_SLOTS, QueueSize, WorkerLine
 from mulligan.domain.text.ids import PlanId
 from mulligan.rows.columns import time_text
 
@@ -49,7 +49,9 @@ SELECT plan_id, machine FROM claims AS c WHERE retired = 0 AND machine LIKE '%wo
 ORDER BY since, plan_id
 """  # noqa: S608 - our own text
 _SIZES = "SELECT queue, slots, plans FROM queues ORDER BY queue"
-_SLOTS = "INSERT INTO queues (queue, slots) VALUES (?, ?) ON CONFLICT (queue) DO UPDATE SET slots = excluded.slots"
+_SLOTS = (
+    "INSERT INTO queues (queue, slots) VALUES (?, ?) ON CONFLICT (queue) DO UPDATE SET slots = excluded.slots"
+)
 _LIMIT = """
 INSERT INTO queues (queue, slots, plans) VALUES (?, ?, ?) ON CONFLICT (queue) DO UPDATE SET plans = excluded.plans
 """
@@ -70,7 +72,14 @@ class PostgresWorkers:
         self._thread = threading.Thread(target=self._live, name="sign of life", daemon=True)
 
     def join(self, line: WorkerLine) -> None:
-        row = (line.worker, line.host, line.pid, json.dumps(line.queues), line.slots, time_text(line.started_at))
+        row = (
+            line.worker,
+            line.host,
+            line.pid,
+            json.dumps(line.queues),
+            line.slots,
+            time_text(line.started_at),
+        )
         self._write(_JOIN, *row)
         self._own = line.worker
         try:
@@ -120,9 +129,7 @@ class PostgresWorkers:
                     self._ask(_UNLOCK, worker)
 
     def sizes(self) -> Mapping[str, QueueSize]:
-        return {
-            row["queue"]: QueueSize(slots=row["slots"], plans=row["plans"]) for row in self._rows(_SIZES)
-        }
+        return {row["queue"]: QueueSize(slots=row["slots"], plans=row["plans"]) for row in self._rows(_SIZES)}
 
     def set_slots(self, queue: str, slots: int) -> None:
         self._write(_SLOTS, queue, slots)

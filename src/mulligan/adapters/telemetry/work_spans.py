@@ -40,10 +40,13 @@ def work_spans(environ: Mapping[str, str]) -> WorkSpans:
     """Return what reports spans; what reports nothing, where nobody asked or the SDK is not installed."""
     wanted = environ.get("OTEL_TRACES_EXPORTER") or ("otlp" if any(map(environ.get, _ENDPOINTS)) else "none")
     disabled = environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
-    if wanted == "none" or disabled or find_spec("opentelemetry.sdk" if find_spec("opentelemetry") else "opentelemetry") is None:
+    installed = find_spec("opentelemetry") is not None and find_spec("opentelemetry.sdk") is not None
+    if wanted == "none" or disabled or not installed:
         return Unreported()
     names = _NAMES.get(wanted, (wanted,))
-    found = [each for name in names for each in entry_points(group="opentelemetry_traces_exporter", name=name)]
+    found = [
+        each for name in names for each in entry_points(group="opentelemetry_traces_exporter", name=name)
+    ]
     return ReportedSpans(found[0].load()()) if found else Unreported()
 
 
@@ -51,7 +54,7 @@ class Unreported:
     """Reports nothing."""
 
     @contextmanager
-    def run_of(self, plan: Plan, host: str) -> Generator[None]:  # noqa: ARG002 - of the protocol
+    def run_of(self, plan: Plan, host: str) -> Generator[None]:
         yield
 
     def event(self, event: str, facts: Mapping[str, Json]) -> None:
@@ -73,17 +76,18 @@ class ReportedSpans:
         self._tracer = self._provider.get_tracer("mulligan")
         self._runs: dict[str, Any] = {}  # spans, by plan
         self._steps: dict[str, Any] = {}
+        self._hosts: dict[str, str] = {}
 
     @contextmanager
     def run_of(self, plan: Plan, host: str) -> Generator[None]:
         about = {"mulligan.plan": plan.plan_id, "mulligan.handle": plan.handle, "host.name": host}
         with self._tracer.start_as_current_span("plan", attributes=about) as span:
-            self._runs[plan.plan_id] = span
+            self._runs[plan.plan_id], self._hosts[plan.plan_id] = span, host
             try:
                 yield
             finally:
                 self._end_step(plan.plan_id, "interrupted")
-                del self._runs[plan.plan_id]
+                del self._runs[plan.plan_id], self._hosts[plan.plan_id]
 
     def event(self, event: str, facts: Mapping[str, Json]) -> None:
         from opentelemetry.trace import set_span_in_context
@@ -93,7 +97,8 @@ class ReportedSpans:
         if run is None:
             return
         if event == "step_started":
-            about = {"mulligan.plan": plan, "mulligan.step": str(facts.get("step")), **_host_of(run)}
+            about = {"mulligan.plan": plan, "mulligan.step": str(facts.get("step"))}
+            about["host.name"] = self._hosts[plan]
             self._steps[plan] = self._tracer.start_span("step", set_span_in_context(run), attributes=about)
         elif event in ("step_done", "step_failed"):
             self._end_step(plan, event.removeprefix("step_"))
@@ -112,7 +117,3 @@ class ReportedSpans:
             if how == "failed":
                 span.set_status(StatusCode.ERROR)
             span.end()
-
-
-def _host_of(run: Any) -> dict[str, str]:
-    return {"host.name": str((run.attributes or {}).get("host.name"))}

@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 
 from mulligan import errors
 from mulligan.api.project_upkeep import ProjectUpkeep
-from mulligan.domain.plans.submission import DEFAULT_QUEUE, is_queue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mulligan.adapters.telemetry.work_spans import WorkSpans
-    from mulligan.api.queues.worker_process import WorkerProcess
+    from mulligan.api.queues.queue_worker import QueueWorker
     from mulligan.application.queues.worker_service import WorkerLog
-    from mulligan.domain.plans.submission import QueueSize, Submission, WorkerLine
+    from mulligan.domain.queues.submission import QueueSize, Submission, WorkerLine
 
 
 class ProjectQueues(ProjectUpkeep):
     """The operations of `Project` on queues and workers."""
 
-    def submit(self, plan: str | Path, *, queue: str = DEFAULT_QUEUE, retries: int = 0) -> Submission:
+    def submit(self, plan: str | Path, *, queue: str = "default", retries: int = 0) -> Submission:
         """Hand a plan file, or a recorded plan, to a queue, where any worker takes it.
 
         It starts again from its first checkpoint after a failed step, as often as `retries` says.
@@ -38,20 +37,20 @@ class ProjectQueues(ProjectUpkeep):
         return services.submissions.submit(services.queries.plan_id(str(plan)), queue, retries)
 
     def worker(
-        self, *, queues: Sequence[str] = (DEFAULT_QUEUE,), slots: int | None = None, log: WorkerLog
-    ) -> WorkerProcess:
+        self, *, queues: Sequence[str] = ("default",), slots: int | None = None, log: WorkerLog
+    ) -> QueueWorker:
         """Return a worker, which is yet to be started, for these queues and the one of this host.
 
         It runs as many plans of each queue at once as that has slots; `slots` sets them for all its workers.
         """
-        from mulligan.api.queues.worker_process import WorkerProcess
+        from mulligan.api.queues.queue_worker import QueueWorker
 
         for queue in queues:
             _refuse_strange(queue)
-        return WorkerProcess(self._services.adapters, queues, slots, log)
+        return QueueWorker(self._services.adapters, queues, slots, log)
 
     def worker_spans(self) -> WorkSpans:
-        """Return what reports the runs and steps of a worker to OpenTelemetry, where that is installed and asked for."""
+        """Return an object that reports runs and steps to OpenTelemetry, where that is installed and asked for."""
         from mulligan.adapters.telemetry.work_spans import work_spans
 
         return work_spans(self._services.adapters.around.environ)
@@ -80,6 +79,8 @@ class ProjectQueues(ProjectUpkeep):
 
 
 def _refuse_strange(queue: str) -> None:
+    from mulligan.domain.queues.submission import is_queue  # here: a look at a plan names no queue
+
     if not is_queue(queue):
         raise errors.UsageWrong(
             reason=f"{queue!r} cannot name a queue",

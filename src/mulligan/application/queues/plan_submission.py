@@ -7,7 +7,7 @@ from mulligan.application.plans.new_plans import add_plan
 from mulligan.application.plans.plan_service import PlanService
 from mulligan.boundaries import act
 from mulligan.domain.plans.plan import PlanDefinition
-from mulligan.domain.plans.submission import Submission
+from mulligan.domain.queues.submission import Submission
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import PlanAlreadyComplete
 from mulligan.ports import Clock

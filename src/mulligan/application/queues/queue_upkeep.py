@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from mulligan.boundaries import act
-from mulligan.domain.plans.submission import QueueSize, Submission, Wakeup, WorkerLine, pace_of_looks
+from mulligan.domain.queues.submission import QueueSize, Submission, Wakeup, WorkerLine, pace_of_looks
 from mulligan.ports import Locks, Workers, WorkQueue
 from mulligan.rows.database import Database
 
 
 class QueueUpkeep(Struct, kw_only=True, frozen=True, eq=False):
-    """What every worker does for all of them."""
+    """The work that every worker does for all of them."""
 
     database: Database
     locks: Locks

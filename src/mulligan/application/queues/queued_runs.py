@@ -12,7 +12,7 @@ from mulligan.application.runs.plan_executor import PlanExecutor
 from mulligan.application.runs.run_stages import RunStages
 from mulligan.boundaries import act
 from mulligan.domain.plans.plan import Phase, Plan, PlanFailure, State
-from mulligan.domain.plans.submission import TAKEN_TOO_OFTEN, Submission
+from mulligan.domain.queues.submission import TAKEN_TOO_OFTEN, Submission
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import (
     Conflicted,
@@ -39,7 +39,7 @@ _PAUSE = 1.0  # seconds before a plan that met such an error is entered again
 
 
 class Outcome(StrEnum):
-    """What became of an entry of a queue."""
+    """The end of an entry of a queue."""
 
     OVER = "over"  # the plan ended, failed for good, or waits for someone
     HANDED_BACK = "handed back"  # another entry has taken its place

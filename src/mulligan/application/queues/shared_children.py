@@ -6,37 +6,21 @@ A parent that waits keeps its slot. Where all slots are taken by parents, they r
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from typing import Protocol
 
 from msgspec import Struct
 
 from mulligan.application.plans.guards import open_question
 from mulligan.boundaries import act
 from mulligan.domain.plans.plan import Plan, State
-from mulligan.domain.plans.submission import DEFAULT_QUEUE, Submission
+from mulligan.domain.queues.submission import DEFAULT_QUEUE, Submission
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import ChildFailed, Interrupted, MulliganError, PlanBusy, PlanTakenOver, SubplanConflicts
-from mulligan.ports import Clock, Ended, Locks, Observer, StopRequest
+from mulligan.ports import Clock, Ended, LocalCrew, LocalEngine, Locks, Observer, StopRequest
 from mulligan.rows.database import Database
 
 _UNCLAIMED = 2.0  # seconds after which the parent runs a child that no worker has taken
 _LOST = 6.0  # the same for one whose worker is gone: others have noticed that by then
 _PACE = 0.2
-
-
-class LocalCrew(Protocol):
-    """Plans that run beside each other in this process."""
-
-    def start(self, plan_id: PlanId, *, retries: int) -> None: ...
-    def ended_soon(self) -> Ended | None: ...
-    def stop(self) -> None: ...
-    def disband(self) -> None: ...
-
-
-class LocalEngine(Protocol):
-    """Runs plans beside each other in this process."""
-
-    def begin(self, observer: Observer) -> LocalCrew: ...
 
 
 class _Child(Struct):
@@ -59,6 +43,7 @@ class SharedEngine(Struct, kw_only=True, frozen=True, eq=False):
 
     @contextmanager
     def crew(self, observer: Observer) -> Generator["SharedCrew"]:
+        """Have children run until the block ends, here or elsewhere."""
         here = self.local_engine.begin(observer)
         crew = SharedCrew(self, here)
         try:

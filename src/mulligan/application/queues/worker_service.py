@@ -13,7 +13,7 @@ from mulligan.application.queues.queue_upkeep import QueueUpkeep
 from mulligan.application.queues.queued_runs import Outcome, QueuedRuns
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.plan import Plan
-from mulligan.domain.plans.submission import QueueSize, WorkerLine, pace_of_looks
+from mulligan.domain.queues.submission import QueueSize, WorkerLine, pace_of_looks
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import Json
 from mulligan.errors import MulliganError
@@ -26,13 +26,14 @@ _FORGET = 600.0
 
 
 class WorkerLog(Protocol):
-    """What a worker says of its work."""
+    """The log of a worker."""
 
     def say(self, event: str, **facts: Json) -> None:
         """Something happened."""
 
     def run_of(self, plan: Plan) -> AbstractContextManager[None]:
         """A plan runs until the block ends."""
+        ...
 
 
 class WorkerService(Struct, kw_only=True, frozen=True, eq=False):
@@ -134,7 +135,9 @@ class _Told:
     def event(self, event: Event) -> None:
         """Something was recorded."""
         if event.type in _TOLD:
-            facts = {name: event.data[name] for name in ("step", "index", "state", "error") if name in event.data}
+            facts = {
+                name: event.data[name] for name in ("step", "index", "state", "error") if name in event.data
+            }
             self._log.say(event.type.value, plan=event.plan_id, **facts)
 
     def output(self, plan_id: PlanId, data: bytes) -> None:

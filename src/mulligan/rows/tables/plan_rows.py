@@ -56,7 +56,12 @@ _CHANGING = (
     *("phase", "state", "attempt", "line", "current_group_id", "last_checkpoint_id"),
     *("failure", "messages", "conflicts", "hidden", "updated_at"),
 )
-_OVER = (State.COMPLETE, State.CONSTRAINED, State.APPLIED, State.CANCELLED)  # no worker has anything to do then
+_OVER = (
+    State.COMPLETE,
+    State.CONSTRAINED,
+    State.APPLIED,
+    State.CANCELLED,
+)  # no worker has anything to do then
 _CLOSE_SUBMISSION = "UPDATE submissions SET closed = 1 WHERE plan_id = ?"
 _NO_STATE = "{}"
 _LAST_ORDINAL = "SELECT COALESCE(MAX(ordinal), 0) AS count FROM plans"

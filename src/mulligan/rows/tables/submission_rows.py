@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mulligan.domain.plans.submission import Submission
+from mulligan.domain.queues.submission import Submission
 from mulligan.domain.text.ids import PlanId
 from mulligan.rows.columns import FLAG, TIME, Layout, time_text
 from mulligan.rows.row_repository import RowRepository
@@ -38,7 +38,7 @@ class SubmissionRepository(RowRepository):
         return self._entered(plan_id)
 
     def enter_again(self, plan_id: PlanId, number: int) -> bool:
-        """Enter a plan again in the place of that entry; return False where it is over, or another one took its place."""
+        """Enter a plan again in the place of that entry; return False where another one did, or it is over."""
         if self._db.row(_ENTER_AGAIN, (plan_id, number)) is None:
             return False
         self._entered(plan_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from mulligan.application.queues.worker_service import WorkerLog, WorkerService
     from mulligan.wiring.adapters import Adapters
 
-_LONGEST_SCHEMA = 57  # with the ending of the queue's own schema it is a name that PostgreSQL does not cut off
+_LONGEST_SCHEMA = (
+    57  # with the ending of the queue's own schema it is a name that PostgreSQL does not cut off
+)
 
 
 def worker_of(own: Adapters, worker: str, stop: StopRequest, log: WorkerLog) -> WorkerService:
@@ -31,6 +34,8 @@ def worker_of(own: Adapters, worker: str, stop: StopRequest, log: WorkerLog) -> 
     if len(address.schema) > _LONGEST_SCHEMA:
         reason = f"the name of its schema is longer than {_LONGEST_SCHEMA} characters"
         raise errors.QueueUnusable(database=address.shown, reason=reason, hint="use a shorter schema")
+    for name in [name for name in os.environ if name.startswith("DBOS_")]:
+        del os.environ[name]  # of another program: DBOS would look for another database, or for a service
     from mulligan.adapters.dbos_queue.durable_queue import DurableQueue  # here: nothing else loads DBOS
     from mulligan.adapters.postgres.worker_registry import PostgresWorkers
     from mulligan.application.queues.queue_upkeep import QueueUpkeep
@@ -40,7 +45,12 @@ def worker_of(own: Adapters, worker: str, stop: StopRequest, log: WorkerLog) -> 
         log.say("trouble", reason=text.partition("\n")[0], kind=f"queue {level}")
 
     queue = DurableQueue(
-        conninfo=address.conninfo, schema=address.schema, shown=address.shown, worker=worker, log=said
+        conninfo=address.conninfo,
+        schema=address.schema,
+        shown=address.shown,
+        worker=worker,
+        log=said,
+        clock=own.clock,
     )
     workers = PostgresWorkers(address)
     lender = _Lender(own, worker, stop)
@@ -75,6 +85,8 @@ class _Lender:
     def __init__(self, own: Adapters, worker: str, stop: StopRequest) -> None:
         self._own, self._worker, self._stop = own, worker, stop
         self._free: SimpleQueue[Services] = SimpleQueue()
+        with self.lend():  # loads what a run needs, before the first plan waits for it
+            pass
 
     @contextmanager
     def lend(self) -> Generator[QueuedRuns]:

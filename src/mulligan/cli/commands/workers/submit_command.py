@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +9,7 @@ import click
 from mulligan.cli.answers.answer import Answer, Line
 from mulligan.cli.commands.declaration import command
 from mulligan.cli.commands.plans.plan_group import group
-from mulligan.domain.plans.submission import DEFAULT_QUEUE
+from mulligan.domain.queues.submission import DEFAULT_QUEUE
 
 if TYPE_CHECKING:
     from mulligan.cli.invocation import Invocation

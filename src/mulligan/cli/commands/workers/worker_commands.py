@@ -10,7 +10,7 @@ import click
 from mulligan.cli.answers.answer import Answer, Line, Table
 from mulligan.cli.commands.command_groups import SuggestingGroup
 from mulligan.cli.commands.declaration import closing_words, command, everywhere, pass_invocation
-from mulligan.domain.plans.submission import DEFAULT_QUEUE
+from mulligan.domain.queues.submission import DEFAULT_QUEUE
 from mulligan.errors import UsageWrong
 
 if TYPE_CHECKING:
@@ -65,7 +65,11 @@ def group(
     project = invocation.project()
     log = WorkerLines(document=invocation.format.is_document, spans=project.worker_spans())
     worker = project.worker(queues=queues or (DEFAULT_QUEUE,), slots=slots, log=log)
-    earlier = {number: signal.signal(number, lambda *_: worker.stop()) for number in _STOPPING}
+
+    def stop(_signal: int, _frame: object) -> None:
+        worker.stop()
+
+    earlier = {number: signal.signal(number, stop) for number in _STOPPING}
     try:
         worker.work()
     finally:

@@ -1,4 +1,4 @@
-"""What a worker prints while it works: a line of JSON or of text for each event."""
+"""The lines that a worker prints while it works: one of JSON or of text for each event."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-
     from typing import TextIO
 
     from mulligan.api.results import WorkSpans

@@ -7,7 +7,7 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
-from mulligan.domain.plans.submission import DEFAULT_SLOTS, WorkerLine, queue_of_host
+from mulligan.domain.queues.submission import DEFAULT_SLOTS, WorkerLine, queue_of_host
 from mulligan.ports import StopRequest
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mulligan.wiring.adapters import Adapters
 
 
-class WorkerProcess:
+class QueueWorker:
     """One worker; `stop` may be called from a signal handler."""
 
     def __init__(self, adapters: Adapters, queues: Sequence[str], slots: int | None, log: WorkerLog) -> None:
