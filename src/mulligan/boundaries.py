@@ -104,11 +104,6 @@ ACTS: dict[str, tuple[str, str, str]] = {
         "a lock file that names nobody or a dead process; the system has let go of the lock",
         "a lock file that names a dead process; the system has let go of the lock",
     ),
-    "queue.enter": (
-        "",
-        "a plan that no entry of its queue names; workers enter it",
-        "a plan with an entry in its queue, and a number that only this entry has",
-    ),
     "plan.create": (_NONE, "no plan", "a plan that waits to be executed"),
     "plan.fork": (
         _NONE,
@@ -400,6 +395,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
 
 # Acts on what many machines share, in a bucket and in a database on a server; tests of their own strike at them.
 SHARED_ACTS: dict[str, tuple[str, str, str]] = {
+    "host.make": (
+        _NAMES,
+        "a machine without an id; the next command makes one",
+        "the id of this machine, for good",
+    ),
     "pack.upload": (_NONE, "nothing", "an object that no row names; a gc after a day removes it"),
     "pack.doom": (
         _NONE,
@@ -410,6 +410,11 @@ SHARED_ACTS: dict[str, tuple[str, str, str]] = {
         _NONE,
         "packs that nothing needs; a later gc removes them",
         "objects that no row names; a gc after a day removes them",
+    ),
+    "queue.enter": (
+        _NONE,
+        "a plan that no entry of its queue names; workers enter it",
+        "a plan with an entry in its queue, and a number that only this entry has",
     ),
 }
 

@@ -49,6 +49,11 @@ class ProjectQueues(ProjectUpkeep):
             _refuse_strange(queue)
         return QueueWorker(self._services.adapters, queues, slots, log)
 
+    @property
+    def host_name(self) -> str:
+        """The name of this machine among those of the project."""
+        return self._services.adapters.host.name
+
     def worker_spans(self) -> WorkSpans:
         """Return an object that reports runs and steps to OpenTelemetry, where that is installed and asked for."""
         from mulligan.adapters.telemetry.work_spans import work_spans

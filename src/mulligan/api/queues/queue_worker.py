@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import threading
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ class QueueWorker:
         from mulligan.wiring.workers.worker_wiring import worker_of
 
         self._request, self._stopping = StopRequest(), threading.Event()
-        host = socket.gethostname()
+        host = adapters.host.name
         self.line = WorkerLine(
             worker=adapters.ids.new(),  # of this start: a worker that comes back is another one
             host=host,

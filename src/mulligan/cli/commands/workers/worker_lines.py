@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 import threading
 from contextlib import contextmanager, suppress
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
 class WorkerLines:
     """The log of one worker, written line by line; a reader that went away ends no plan."""
 
-    def __init__(self, *, document: bool, spans: WorkSpans) -> None:
+    def __init__(self, *, document: bool, host: str, spans: WorkSpans) -> None:
         """Write JSON where a document was asked for; report runs and steps as spans, too."""
         self.runs = 0
         self._document = document
         self._spans = spans
-        self._host = socket.gethostname()
+        self._host = host
         self._handles: dict[str, str] = {}
         self._writing = threading.Lock()
 
