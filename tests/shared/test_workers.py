@@ -110,7 +110,8 @@ def test_what_cannot_run_is_recorded_with_the_reason(project: Path, worker: Thre
     """A worker finds, after the plan was recorded, that its folder is gone."""
     elsewhere = project / "elsewhere"
     elsewhere.mkdir()
-    text = "name: nowhere\nresources: {data: {type: fs-directory, location: elsewhere}}\nsteps: [{name: a, run: 'true'}]\n"
+    resources = "{data: {type: fs-directory, location: elsewhere}}"
+    text = f"name: nowhere\nresources: {resources}\nsteps: [{{name: a, run: 'true'}}]\n"
     (project / "nowhere.yaml").write_text(text)
     data_of(project, "plan", "create", "nowhere.yaml")
     elsewhere.rmdir()

@@ -63,7 +63,9 @@ def group(
     from mulligan.cli.commands.workers.worker_lines import WorkerLines
 
     project = invocation.project()
-    log = WorkerLines(document=invocation.format.is_document, host=project.host_name, spans=project.worker_spans())
+    log = WorkerLines(
+        document=invocation.format.is_document, host=project.host_name, spans=project.worker_spans()
+    )
     worker = project.worker(queues=queues or (DEFAULT_QUEUE,), slots=slots, log=log)
 
     def stop(_signal: int, _frame: object) -> None:
