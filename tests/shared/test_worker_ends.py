@@ -12,7 +12,7 @@ import pytest
 from tests.commands.program import data_of, start
 from tests.support.patience import PATIENCE
 from tests.support.queue_world import becomes, plan_file, shared_project, state_of
-from tests.support.shared_database import new_address
+from tests.support.shared_database import is_whole_run, new_address
 from tests.support.worker_thread import wait_until, working
 
 
@@ -73,10 +73,16 @@ def test_a_killed_worker_loses_no_plan(project: Path, tmp_path: Path) -> None:
             each.wait(PATIENCE)
 
 
-def _start_worker(project: Path, log: Path, queue: str) -> "subprocess.Popen[bytes]":
+def _start_worker(project: Path, log: Path, queue: str, **environ: str) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "mulligan", "worker", "-q", queue, "--format", "json"]
     with log.open("wb") as stream:
-        process = subprocess.Popen(command, cwd=project, stdout=stream, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command,
+            cwd=project,
+            env={**os.environ, **environ},
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+        )
     wait_until(lambda: '"ready"' in log.read_text() or process.poll() is not None, "the worker is ready")
     assert process.poll() is None, log.read_text()
     return process
@@ -97,3 +103,41 @@ def test_the_command_prints_a_line_per_event_and_a_last_document(project: Path) 
     events, _, document = printed.partition("\n{\n")
     assert [json.loads(line)["event"] for line in events.splitlines()] == ["stopping", "stopped"]
     assert json.loads("{" + document)["data"]["plans"] == 0
+
+
+# Where a process is killed, and which one: the command that submits, or a worker that hands a plan back.
+STRIKES = [(when, of) for of in ("submit", "hand back", "children") for when in ("before", "after")]
+
+
+@pytest.mark.parametrize(("when", "of"), STRIKES if is_whole_run() else STRIKES[:2])
+def test_a_process_killed_at_an_entry_leaves_a_plan_that_is_run_once(
+    project: Path, tmp_path: Path, when: str, of: str
+) -> None:
+    name, seen = f"cut-{when}-{of}".replace(" ", "-"), tmp_path / "seen"
+    file = plan_file(project, name, f"echo 1 >> {seen}; sleep 1", f"echo 2 >> {seen}")
+    if of == "children":
+        child = {"name": "child", "steps": [{"name": "write", "run": f"echo child >> {seen}"}]}
+        steps = [
+            {"name": "kids", "subplans": {"plans": [child]}},
+            {"name": "end", "run": f"echo 2 >> {seen}"},
+        ]
+        (project / file).write_text(json.dumps({"name": name, "steps": steps}))
+    strike = {"MULLIGAN_FAULT": f"{when}:queue.enter:1:SIGKILL"}
+    if of == "submit":
+        command = [sys.executable, "-m", "mulligan", "submit", file, "-q", name]
+        killed = subprocess.run(command, cwd=project, env={**os.environ, **strike}, check=False)
+        assert killed.returncode == -signal.SIGKILL
+        plans = data_of(project, "list")["plans"]
+        assert any(each["handle"] == name for each in plans) == (when == "after")
+        if when == "before":
+            data_of(project, "submit", file, "-q", name)
+    else:
+        worker = _start_worker(project, tmp_path / "log-1", name, **strike)
+        done = data_of(project, "submit", file, "-q", name)
+        if of == "hand back":
+            wait_until(lambda: _said(tmp_path, "step_started", done["plan_id"]), "it runs")
+            worker.terminate()
+        assert worker.wait(PATIENCE) == -signal.SIGKILL
+    with working(project, name):
+        becomes(project, name, "complete")
+    assert seen.read_text().split() == (["child", "2"] if of == "children" else ["1", "2"])

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-PATIENCE = 40.0  # seconds
+PATIENCE = 300.0  # seconds
 _PAUSE = 0.01
 
 
