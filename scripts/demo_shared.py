@@ -27,9 +27,9 @@ steps:
     subplans:
       mode: parallel
       plans:
-        - {name: docs, steps: [{name: write, run: sleep 3; echo docs > docs.txt}]}
-        - {name: code, steps: [{name: write, run: sleep 3; echo code > code.txt}]}
-        - {name: tests, steps: [{name: write, run: sleep 3; echo tests > tests.txt}]}
+        - {name: docs, steps: [{name: write, run: sleep 10; echo docs > docs.txt}]}
+        - {name: code, steps: [{name: write, run: sleep 10; echo code > code.txt}]}
+        - {name: tests, steps: [{name: write, run: sleep 10; echo tests > tests.txt}]}
   - {name: finish, run: sleep 1; echo finished >> log.txt}
 """
 PATIENCE = 300  # seconds
@@ -202,10 +202,9 @@ def main(mulligan: str) -> None:
         workers = [tour.worker(number) for number in (1, 2)]
         print("\n# a plan with three child plans; any worker takes any of them", flush=True)
         tour.run("submit", "release.yaml")
-        wait_until(lambda: any(each["plans"] for each in tour.ask("worker", "list")["workers"]), "it runs")
+        plan = tour.ask("status", "release")["plan_id"]
         wait_until(lambda: len(tour.ask("list")["plans"]) == 4, "its children are there")
         tour.run("worker", "list")
-        plan = tour.ask("status", "release")["plan_id"]
         listed = tour.ask("worker", "list")["workers"]
         victim = next(each["pid"] for each in listed if plan in each["plans"])
         print(f"\n$ kill -9 {victim}        # the worker that runs the plan", flush=True)

@@ -28,12 +28,18 @@ from mulligan.errors import (
     PlanTakenOver,
     QuestionOpen,
     StepFailed,
+    StoreMoved,
     StoreUnreachable,
 )
 from mulligan.ports import Clock, Locks, Observer, StopRequest
 from mulligan.rows.database import Database
 
-_PASSING = (DatabaseUnusable, DatabaseBusy, StoreUnreachable)  # what another attempt may not meet
+_PASSING = (
+    DatabaseUnusable,
+    DatabaseBusy,
+    StoreMoved,
+    StoreUnreachable,
+)  # another attempt may not meet these
 _OVER = (PlanAlreadyApplied, PlanAlreadyComplete, PlanCancelled, NotFound, Conflicted, QuestionOpen)
 _PAUSE = 1.0  # seconds before a plan that met such an error is entered again
 
@@ -89,13 +95,13 @@ class QueuedRuns(Struct, kw_only=True, frozen=True, eq=False):
                 return Outcome.LEFT
             except _OVER:
                 return self._close(submission)
-            except _PASSING:
-                return self._hand_back(submission, _PAUSE)
             except MulliganError as exc:
+                if _may_pass(exc):
+                    return self._hand_back(submission, _PAUSE)
                 return self._fail(submission, exc.text, observer)
             if error is None or isinstance(error, Conflicted):
                 return Outcome.OVER  # its end closed the submission, or its conflict did
-            if isinstance(error, _PASSING):
+            if _may_pass(error):
                 return self._hand_back(submission, _PAUSE)
             if not (isinstance(error, StepFailed) and self._may_retry(plan_id)):
                 return self._close(submission)
@@ -125,3 +131,11 @@ class QueuedRuns(Struct, kw_only=True, frozen=True, eq=False):
             failure = PlanFailure(message=reason, step=None, tool=None, checkpoint=None)
             self.stages.stop(run, State.ERRORED, failure)
         return self._close(submission)
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Return whether an error, such as a checkpoint that failed, comes from a server that was away."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, _PASSING):
+        cause = cause.__cause__
+    return cause is not None
