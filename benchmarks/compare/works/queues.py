@@ -69,7 +69,7 @@ def _measure(bench: Bench, project: Path, tally: Tally) -> None:
             workers.remove(victim)
             tally.add("kill to take-over", _when(workers, plan, "plan begun") - killed)
             opened.cancel(plan)
-            workers.append(_Worker(bench, project))  # noqa: PERF401 - those started are ended if one fails
+            workers.append(_Worker(bench, project))
         begun = time.monotonic()
         for _ in range(_PLANS):
             opened.submit(file)
