@@ -175,6 +175,7 @@ class Services:
     stages = _in("runs.run_stages.RunStages")
     subplans = _in("subplans.subplan_service.SubplanService")
     sweeps: SweepService = _in("checkpoints.project_sweep.SweepService")
+    transfer = _in("sandboxes.sandbox_transfer.SandboxTransfer")
     undos = _in("rollback.outside_effects.UndoService")
     work_groups = _in("checkpoints.groups_at_work.WorkGroupService")
     ways = _in("rollback.way_back.WayBackService")
