@@ -7,6 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from mulligan.application.plans.plan_claims import PlanClaims
+from mulligan.application.queues.passing_errors import may_pass
 from mulligan.application.rollback.rollback_service import RollbackService
 from mulligan.application.runs.plan_executor import PlanExecutor
 from mulligan.application.runs.run_stages import RunStages
@@ -16,8 +17,6 @@ from mulligan.domain.queues.submission import TAKEN_TOO_OFTEN, Submission
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import (
     Conflicted,
-    DatabaseBusy,
-    DatabaseUnusable,
     Interrupted,
     MulliganError,
     NotFound,
@@ -28,18 +27,10 @@ from mulligan.errors import (
     PlanTakenOver,
     QuestionOpen,
     StepFailed,
-    StoreMoved,
-    StoreUnreachable,
 )
 from mulligan.ports import Clock, Locks, Observer, StopRequest
 from mulligan.rows.database import Database
 
-_PASSING = (
-    DatabaseUnusable,
-    DatabaseBusy,
-    StoreMoved,
-    StoreUnreachable,
-)  # another attempt may not meet these
 _OVER = (PlanAlreadyApplied, PlanAlreadyComplete, PlanCancelled, NotFound, Conflicted, QuestionOpen)
 _PAUSE = 1.0  # seconds before a plan that met such an error is entered again
 
@@ -96,12 +87,12 @@ class QueuedRuns(Struct, kw_only=True, frozen=True, eq=False):
             except _OVER:
                 return self._close(submission)
             except MulliganError as exc:
-                if _may_pass(exc):
+                if may_pass(exc):
                     return self._hand_back(submission, _PAUSE)
                 return self._fail(submission, exc.text, observer)
             if error is None or isinstance(error, Conflicted):
                 return Outcome.OVER  # its end closed the submission, or its conflict did
-            if _may_pass(error):
+            if may_pass(error):
                 return self._hand_back(submission, _PAUSE)
             if not (isinstance(error, StepFailed) and self._may_retry(plan_id)):
                 return self._close(submission)
@@ -131,11 +122,3 @@ class QueuedRuns(Struct, kw_only=True, frozen=True, eq=False):
             failure = PlanFailure(message=reason, step=None, tool=None, checkpoint=None)
             self.stages.stop(run, State.ERRORED, failure)
         return self._close(submission)
-
-
-def _may_pass(error: BaseException) -> bool:
-    """Return whether an error, such as a checkpoint that failed, comes from a server that was away."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, _PASSING):
-        cause = cause.__cause__
-    return cause is not None

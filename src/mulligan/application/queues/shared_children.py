@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from msgspec import Struct
 
 from mulligan.application.plans.guards import open_question
+from mulligan.application.queues.passing_errors import may_pass
 from mulligan.boundaries import act
 from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.queues.submission import DEFAULT_QUEUE, Submission
@@ -66,10 +67,12 @@ class SharedCrew:
         self._here = here
         self._children: dict[PlanId, _Child] = {}
         self._looked = 0.0
+        self._retries: dict[PlanId, int] = {}
 
     def start(self, plan_id: PlanId, *, retries: int) -> None:
         """Hand a child to the queue of its parent, unless it waits or runs there since an earlier run of the step."""
         self._children[plan_id] = _Child(retries, time.monotonic())
+        self._retries[plan_id] = retries
         with act("queue.enter"), self._engine.database.writing() as db:
             parent = db.plans.get(plan_id).parent_plan_id
             above, found = db.submissions.find(parent or plan_id), db.submissions.find(plan_id)
@@ -83,6 +86,8 @@ class SharedCrew:
             ended = self._here.ended_soon()
             if ended is not None and isinstance(ended.error, PlanBusy):
                 self._children[ended.plan_id] = _Child(0, time.monotonic(), _LOST)  # a worker was faster
+            elif ended is not None and may_pass(ended.error):
+                self.start(ended.plan_id, retries=self._retries[ended.plan_id])
             elif ended is not None:
                 return ended
             elif (found := self._ended_elsewhere()) is not None:
