@@ -31,8 +31,8 @@ class ConfinementService:
             if self._confinement.opens_home(path) or self._confinement.opens_project(path):
                 raise SettingInvalid(
                     key=_KEY,
-                    reason=f"{path} holds the project folder or the home of a project, or lies in that, and tools must "
-                    "not write them",
+                    reason=f"{path} holds the project folder or a project home, or lies in that, and tools must not "
+                    "write them",
                     origin=settings.entry(_KEY).origin,
                     hint="name folders beside them",
                 )
