@@ -426,7 +426,7 @@ def _damage(folder: Path) -> None:
 def test_every_command_is_told_and_was_asked(answers: _Answers) -> None:
     """A new command gets a row and a shape in `json.md`, and a line in RUNS."""
     assert sorted(shapes_of_commands()) == sorted(commands())
-    assert sorted({*answers.run, "mcp", "shell", "worker"}) == sorted(commands()), (
+    assert sorted({*answers.run, "mcp", "shell", "ui", "worker"}) == sorted(commands()), (
         "which is refused where a document is asked for"
     )
 
