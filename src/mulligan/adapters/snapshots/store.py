@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from mulligan.adapters.snapshots.cache.divergence import racy_in
-from mulligan.adapters.snapshots.cache.marks import MOST_PATHS
+from mulligan.adapters.snapshots.cache.marks import MOST_PATHS, Mark
 from mulligan.adapters.snapshots.cache.stat_cache import StatCache, key_when_new
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.file_contents import store_bytes
@@ -141,11 +141,21 @@ class PackedSnapshotStore(PackedTrees):
 
     def distrust_watches(self) -> None:
         """Scan each watched tree at its next look: a file may have been written under a name that nobody watches."""
-        self._watches.distrust(OTHER_NAME)
+        with translated(self._work):
+            for tree in self._watches.distrust(OTHER_NAME):
+                self._served.pop(tree.cache_key, None)
+                self._cache.forget_mark(tree.cache_key)
+
+    def listen(self) -> None:
+        self._watches.listen()
 
     def _flush(self, key: str) -> None:
         with suppress(OSError):  # a hint for the next process: no reason to fail after all was done
+            mark, before = self._cache.mark_of(key), self._cache.file_of(key)
             self._cache.flush(key)
+            top = self._cache.top_of(key)
+            if mark is not None and mark.token and top is not None and self._cache.file_of(key) != before:
+                self._cache.note_mark(key, replace(mark, paths=mark.paths | racy_in(top)))
 
     def unwatchable(self) -> str:
         return why_unwatchable(self._work)
@@ -368,6 +378,8 @@ class PackedSnapshotStore(PackedTrees):
         self, tree: WorkingTree, difference: Difference, kept: KnownTree | None, observer: Observer
     ) -> None:
         watch = self._watches.of(tree)
+        if watch is not None and watch.asks and watch.top is None:
+            watch = None
         restoring = Restoring(
             tree,
             difference,
@@ -471,11 +483,18 @@ class PackedSnapshotStore(PackedTrees):
             return self._cache.move(key_when_new(old), key_when_new(new))
 
     def adopt(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> bool:
-        with translated(tree.path, written=self._work), self._watches.hand_on(tree):
+        with (
+            translated(tree.path, written=self._work),
+            self._watches.hand_on(tree) as watch,
+            self._all_or_forgotten(tree),
+        ):
             self._cache.move(key_when_new(tree), tree.cache_key)
             looking = self._looking(tree, HashingSink(), observer)
             if looking.known is None:
                 return False
+            # No report says which file got another name outside of the tree: all of it is looked at.
+            looking.mark = Mark(token=self._moment_in(tree, looking.known))
+            watch.asks = bool(looking.mark.token)
             top = looking.run(self._now_ns)
             self.last_look = looking.look
             doubtful = doubts_about(tree.path, top, looking.records.made)
@@ -484,7 +503,26 @@ class PackedSnapshotStore(PackedTrees):
             difference = compare_trees(top, looking.inside, snapshot, tree, self._folders, doubtful=doubtful)
             refuse_collisions(tree, difference)
             self._carry_out(tree, difference, None, observer)
+            self._note_adopted(looking)
         return True
+
+    def _moment_in(self, tree: WorkingTree, known: Folder) -> bytes:
+        """Return the present moment of a tree that another process reports on already; empty where none does."""
+        if self._reports is None or self._watches.keeps or known.files < self._ask_from:
+            return b""
+        return self._reports.moment(tree)
+
+    def _note_adopted(self, looking: Looking) -> None:
+        """Keep a moment after an adoption, which left the tree as it is known now, for the next look at it."""
+        key, mark = looking.tree.cache_key, looking.mark
+        top, file = self._cache.top_of(key), self._cache.file_of(key)
+        if mark.token and top is not None:
+            if (
+                file != looking.file
+            ):  # written down after all was set right: what was different then is not now
+                mark = replace(mark, paths=racy_in(top), renewed=frozenset())
+            self._cache.note_mark(key, mark)
+            self._cache.renew_mark(looking.tree, file, mark, self._reports)
 
     def adopted(self, tree: WorkingTree, place: WorkingTree) -> None:
         self._watches.moved(tree, place)
@@ -512,13 +550,19 @@ class PackedSnapshotStore(PackedTrees):
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
         restless = self._restless.get(tree.cache_key, frozenset())
         records = Records(sink, observer, restless=restless, at_work=at_work)
-        may_ask = watch is None or (self._briefly > 0 and watch.top is None)
+        may_ask = watch is None
+        if watch is not None and watch.top is None:
+            may_ask = self._briefly > 0 or (watch.asks and self._is_marked(tree))
         served = self._reported(tree, known.top) if may_ask else None
         if known.forgotten and served is not None:
             served.lost(NOT_IN_STORE)
         looking = Looking(tree, known.top, watch, records, None, self._moments, served=served)
         looking.file = self._cache.file_of(tree.cache_key)
         return looking
+
+    def _is_marked(self, tree: WorkingTree) -> bool:
+        mark = self._cache.mark_of(tree.cache_key)
+        return mark is not None and bool(mark.token)
 
     @contextmanager
     def at_work_briefly(self) -> Generator[None]:

@@ -93,6 +93,11 @@ class StatCache:
         if files >= top.files // _SAVING_COSTS:  # a few changes to a large tree wait until there are more
             self.flush(key)
 
+    def top_of(self, key: str) -> Folder | None:
+        """Return the tree that is in memory."""
+        known = self._trees.get(key)
+        return None if known is None else known.top
+
     def lacks(self, key: str) -> bool:
         """Return whether some of a tree was forgotten since the last look."""
         return key in self._forgotten
@@ -118,6 +123,11 @@ class StatCache:
         if mark.is_worth_keeping and (written := self._written.get(key)):
             with suppress(OSError):  # the next process scans
                 write_mark(self._mark_path(key), written, mark, self._rooms)
+
+    def forget_mark(self, key: str) -> None:
+        """Drop the moment that a tree is known at: something may have changed since that is in no report."""
+        self._marks.pop(key, None)
+        self._mark_path(key).unlink(missing_ok=True)
 
     def renew_mark(self, tree: WorkingTree, file: bytes, looked: Mark, reports: ChangeReports | None) -> None:
         """Take a later moment after a restore: what it brought back may go again before the next look.
