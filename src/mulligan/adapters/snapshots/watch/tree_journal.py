@@ -366,7 +366,7 @@ class TreeJournal:
         """Let names be as those that were there before: each was the only one of its file when it was looked at.
 
         Another name that the file may have had before that went before, which was reported. Nothing is settled where
-        something happened between, of which the queue has just told.
+        something happened between: the queue was read again after that look.
         """
         for place in () if self._is_folded else alone:
             if place not in self._stirred:
