@@ -32,6 +32,7 @@ _WORTH_SAVING_FILES = 64
 _WORTH_SAVING_BYTES = 4 << 20
 _LINEAGE = "joined"  # packs that are gone, each with the one that holds what it held
 _JOINED = 10_000  # of those: then it begins again
+_ONCE = 1_024  # as _SAVING_COSTS, for a process that ends: each later one would read the same files again
 _SAVING_COSTS = 32  # reading one file again takes as long as writing down what is known of so many
 
 
@@ -195,6 +196,12 @@ class StatCache:
         if known is not None and (files >= _WORTH_SAVING_FILES or size >= _WORTH_SAVING_BYTES):
             self._save(key, known)
             self._unsaved[key] = (0, 0)
+
+    def flush_for_others(self, key: str) -> None:
+        """Write down what each later process would have to read again."""
+        known, (files, _) = self._trees.get(key), self._unsaved.get(key, (0, 0))
+        if known is not None and files >= known.top.files // _ONCE:
+            self.flush(key)
 
     def copy(self, key: str, other: str) -> None:
         """Keep the file of a tree under another key too, if there is one."""
