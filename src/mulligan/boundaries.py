@@ -395,6 +395,16 @@ ACTS: dict[str, tuple[str, str, str]] = {
 
 # Acts on what many machines share, in a bucket and in a database on a server; tests of their own strike at them.
 SHARED_ACTS: dict[str, tuple[str, str, str]] = {
+    "sandbox.arrive": (
+        _NONE,
+        "folders here that gc removes, and the row of a sandbox on another machine; the next claim makes it again",
+        "the sandbox on this machine; the folders on the other one are removed by a gc there",
+    ),
+    "host.make": (
+        _NAMES,
+        "a machine without an id; the next command makes one",
+        "the id of this machine, for good",
+    ),
     "pack.upload": (_NONE, "nothing", "an object that no row names; a gc after a day removes it"),
     "pack.doom": (
         _NONE,

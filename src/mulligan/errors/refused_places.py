@@ -324,6 +324,29 @@ class DatabaseTooOld(Refused):
     )
 
 
+class OnAnotherHost(Refused):
+    """Another machine has what is wanted: a real folder that a plan works on in place, or that it is applied to."""
+
+    message = "{resource!r} of plan {plan_id} is on the machine {host}, and not on this one"
+    hint = Advice(
+        "run this there; the files of a checkpoint can be had anywhere: ",
+        NextStep("checkpoints.restore", checkpoint=..., to=...),
+    )
+
+
+class HostHasHome(Refused):
+    """A shared project has another home on this machine already."""
+
+    message = (
+        "on this machine ({host}) that project has the home {home} already; {other} would be a second one"
+    )
+    hint = Advice(
+        "work in the folder of that home; to let this one count as another machine: ",
+        NextStep("config.set", key="core.host", value=...),
+        ", with a word that no other machine has",
+    )
+
+
 class DatabaseNotMade(Refused):
     """The database of a shared project has no tables: they were removed, or the address is another one."""
 

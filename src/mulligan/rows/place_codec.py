@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan import errors
+from mulligan.domain.resources.resource import Strategy
 from mulligan.errors import Advice, NextStep
 
 if TYPE_CHECKING:
@@ -16,13 +17,18 @@ if TYPE_CHECKING:
     from mulligan.domain.resources.resource import Sandbox
 
 HOME, PROJECT = "home:", "project:"
+_NOWHERE = "/dev/null"  # nothing can be below it
 
 
 class Places(Struct, frozen=True, kw_only=True):
-    """The two folders that paths in rows are relative to, as absolute paths; an empty one holds nothing."""
+    """The two folders that paths in rows are relative to, as absolute paths; an empty one holds nothing.
+
+    `host` is the id of the machine that they are on, in a project that many machines share.
+    """
 
     home: str
     project: str
+    host: str | None = None
 
     def kept(self, path: str) -> str:
         """Return a path as a row holds it; one outside of both folders stays absolute."""
@@ -46,12 +52,28 @@ class Places(Struct, frozen=True, kw_only=True):
         return text
 
     def kept_sandbox(self, sandbox: Sandbox) -> Sandbox:
-        """Return a sandbox as its row holds it."""
-        return _with_paths(sandbox, self.kept)
+        """Return a sandbox as its row holds it: it is on this machine."""
+        return self.claimed(_with_paths(sandbox, self.kept))
+
+    def claimed(self, sandbox: Sandbox) -> Sandbox:
+        """Return a sandbox as one that is on this machine; the real thing may be on another one."""
+        return replace(sandbox, host=self.host, real_host=sandbox.real_host or self.host)
+
+    def is_elsewhere(self, host: str | None) -> bool:
+        """Return whether something of that machine is not on this one."""
+        return host is not None and self.host not in (None, host)
+
+    def whole_at(self, host: str | None, text: str) -> str:
+        """Return the path of what is on a machine; one of another machine is not a path here, and near none."""
+        return f"{_NOWHERE}/{host}/{text}" if self.is_elsewhere(host) else self.whole(text)
 
     def whole_sandbox(self, sandbox: Sandbox) -> Sandbox:
-        """Return the sandbox of a row, with absolute paths."""
-        return _with_paths(sandbox, self.whole)
+        """Return the sandbox of a row, with absolute paths.
+
+        A copy on another machine has the paths that it will have here.
+        """
+        host = sandbox.host if sandbox.strategy is Strategy.IN_PLACE else None
+        return _with_paths(sandbox, lambda text: self.whole_at(host, text))
 
 
 def leads_out(text: str) -> bool:

@@ -13,6 +13,7 @@ from mulligan.rows.tables.sandbox_rows import SandboxRepository
 from mulligan.rows.tables.step_rows import DecisionRepository, StepRepository, ToolCallRepository
 
 if TYPE_CHECKING:
+    from mulligan.rows.host_names import HostRepository
     from mulligan.rows.place_codec import Places
     from mulligan.rows.sql_connection import SqlConnection
     from mulligan.rows.tables.agent_rows import AgentRepository
@@ -50,6 +51,13 @@ class Transaction:
         from mulligan.rows.tables.correction_rows import CorrectionRepository
 
         return CorrectionRepository(self._db)
+
+    @property
+    def hosts(self) -> HostRepository:
+        """Machines that work in the project."""
+        from mulligan.rows.host_names import HostRepository
+
+        return HostRepository(self._db, self._places)
 
     @property
     def handles(self) -> HandleRepository:

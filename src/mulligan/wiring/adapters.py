@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mulligan.config import Entry
     from mulligan.domain.agents.conversation import Lineage
     from mulligan.domain.agents.left_process import RunningProcess
+    from mulligan.domain.resources.host import Host
     from mulligan.osfiles.tempdirs import Rooms
     from mulligan.ports import ChangeReports, Confinement, Locks, Pins, RealPlaces
     from mulligan.rows.database import Database
@@ -90,7 +91,9 @@ class Adapters:
         place = self.database_place
         if not isinstance(place, Path):
             store = self.object_store
-            return database_at(place, self.places, self.prepare, store.check if store is not None else None)
+            guard = store.check if store is not None else None
+            places = replace(self.places, host=self.host.host)
+            return database_at(place, places, self.prepare, guard, self.host)
         from mulligan.wiring.store_wiring import pack_storage
 
         files = (place, Path(f"{place}-wal"))
@@ -103,6 +106,28 @@ class Adapters:
                 hint=f"put the database back; to start from scratch instead, move {self.home} away",
             )
         return database_at(place, self.places, self.prepare)
+
+    @cached_property
+    def host(self) -> Host:
+        """This machine, as others that share the project know it; asked for in shared projects only."""
+        from mulligan.domain.resources.host import Host
+        from mulligan.wiring.surroundings import host_of
+
+        host, name = host_of(self.around, self.settings.of_project().host, self.ids.new)
+        return Host(host=host, name=name, home=str(self.home), folder=str(self.project))
+
+    @property
+    def here(self) -> str | None:
+        """The id of this machine in a shared project; None in any other."""
+        return None if isinstance(self.database_place, Path) else self.host.host
+
+    def is_elsewhere(self, host: str | None) -> bool:
+        """Return whether something of that machine is not on this one."""
+        return host is not None and host != self.here
+
+    def find_host(self) -> Host:
+        """Return this machine; who seldom needs it asks here."""
+        return self.host
 
     @cached_property
     def object_store(self) -> ObjectStore | None:
@@ -208,10 +233,14 @@ class Adapters:
     def confinement(self) -> Confinement:
         """Confines what tools may write."""
         from mulligan.adapters.tools.process.confinement import LandlockConfinement
+        from mulligan.wiring.surroundings import state_folder
 
+        homes = state_folder(self.around.environ)
         named = filter(None, [self.around.environ.get("TMPDIR")])
         return LandlockConfinement(
-            kept=(self.home, database) if isinstance(database := self.database_place, Path) else (self.home,),
+            kept=(self.home, homes, database)
+            if isinstance(database := self.database_place, Path)
+            else (self.home, homes),
             project=self.project,
             scratch=self._scratch,
             temporary=[Path(folder) for folder in (*named, *_TEMPORARY) if Path(folder).is_dir()],
@@ -266,7 +295,7 @@ class Adapters:
     def locks(self) -> Locks:
         """The locks of plans."""
         if not isinstance(place := self.database_place, Path):
-            return shared_claims(place, self.clock, self._asked)
+            return shared_claims(place, self.clock, self._asked, self.host)
         from mulligan.adapters.plan_locks import FilePlanLocks
 
         return FilePlanLocks(folder=self.home / "locks", clock=self.clock, stop=self._asked)
@@ -302,6 +331,7 @@ class Adapters:
             store=self.store,
             place=self.place,
             around=self.around,
+            here=self.here,
             pool=lambda: self.settings.of_project().pool,
         )
 
