@@ -164,6 +164,8 @@ def test_a_checkout_and_a_database_go_elsewhere(
     run_git(origin, "commit", "-qm", "start")
     for host in (first, second):
         run_git(tmp_path, "clone", "-q", str(origin), str(host.folder / "code"))
+        for key, value in (("user.name", "me"), ("user.email", "me@here")):
+            run_git(host.folder / "code", "config", key, value)
     with sqlite3.connect(first.folder / "data.db") as database:
         database.execute("CREATE TABLE things (name TEXT)")
     (first.folder / "plan.yaml").write_text(
@@ -176,7 +178,7 @@ steps:
   - name: write
     tool: shell
     resource: code
-    args: {command: "echo 'print(2)' > code.py; git -c user.name=me -c user.email=me@here commit -qam two"}
+    args: {command: "echo 'print(2)' > code.py; git commit -qam two"}
   - {name: add, tool: sql, resource: data, args: {statements: ["INSERT INTO things VALUES ('one')"]}}
   - {name: stop, decision: {question: "Which?", alternatives: [a, b]}}
   - {name: more, tool: shell, resource: code, args: {command: git log --format=%s > log.txt}}
