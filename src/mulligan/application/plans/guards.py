@@ -62,7 +62,10 @@ def refuse_ended(plan: Plan, sandboxes: Sequence[Sandbox] = ()) -> None:
 def cancelled(plan: Plan) -> PlanCancelled:
     """Return the refusal of a plan that was cancelled or dropped, with what can still be done with it."""
     look: tuple[str | NextStep, ...] = ()
-    if plan.current_group_id is not None:
+    done = plan.progress.step_index or plan.progress.steps or plan.progress.taken or plan.failure is not None
+    if plan.current_group_id is not None and not done:  # it was undone before it ended
+        look = (NextStep("timeline"), " shows what was done and undone, ")
+    elif plan.current_group_id is not None:
         restore = NextStep("restore_paths", checkpoint=plan.current_group_id, paths=...)
         look = (
             NextStep("diff", plan=plan.handle),
@@ -177,15 +180,27 @@ def in_place_at(db: Transaction, plan_id: PlanId | None, path: str) -> list[Plan
 def refuse_taken(db: Transaction, plan_id: PlanId | None, path: str, at_work: AtWork | None = None) -> None:
     """Refuse a real resource that another plan in place holds."""
     for other in in_place_at(db, plan_id, path):
-        if holds_folder(other, at_work):
-            raise LocationTaken(path=path, plan_id=other.plan_id)
+        if not holds_folder(other, at_work):
+            continue
+        if other.state is State.PROCESSING and (at_work is None or at_work(other.plan_id)):
+            raise running_there(other.plan_id, path)
+        raise LocationTaken(path=path, plan_id=other.plan_id)
 
 
 def refuse_running(db: Transaction, plan_id: PlanId, path: str, at_work: AtWork) -> None:
     """Refuse a real resource on which another plan runs in place."""
     for other in in_place_at(db, plan_id, path):
         if other.state is State.PROCESSING and at_work(other.plan_id):
-            raise LocationTaken(path=path, plan_id=other.plan_id)
+            raise running_there(other.plan_id, path)
+
+
+def running_there(other: PlanId, path: str) -> LocationTaken:
+    """Return the refusal of a real resource on which another plan runs."""
+    cancel = NextStep("cancel", plan=other)
+    hint = Advice(
+        "it is running: wait until it has finished, or stop it with ", cancel, ", which keeps its changes"
+    )
+    return LocationTaken(path=path, plan_id=other, hint=hint)
 
 
 def changing_at(db: Transaction, plan_id: PlanId | None, path: str) -> list[PlanId]:
