@@ -158,7 +158,7 @@ def export_home(project: Adapters, file: Path, *, force: bool) -> Exported:
     place = project.database_place
     if isinstance(place, Path):
         return write_archive(home, record, file, project.database.copy_to, {}, force=force)
-    from mulligan.wiring.shared_copies import PacksElsewhere, copy_from_server, refuse_running
+    from mulligan.wiring.shared.shared_copies import PacksElsewhere, copy_from_server, refuse_running
 
     refuse_running(project)
     packs = PacksElsewhere(project.object_store.packs if project.object_store is not None else None)

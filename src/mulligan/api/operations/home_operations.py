@@ -93,7 +93,7 @@ def import_home(
     place = (around.folder / folder).resolve()
     own = None if home is None else (around.folder / home).resolve()
     notes: list[str] = []
-    from mulligan.wiring.shared_copies import (  # here: a list of homes needs no rows
+    from mulligan.wiring.shared.shared_copies import (  # here: a list of homes needs no rows
         forget_server,
         move_to_server,
     )
