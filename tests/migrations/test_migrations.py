@@ -98,6 +98,29 @@ def test_every_earlier_version_ends_in_the_same_schema(tmp_path: Path, version: 
     assert schema(old) == schema(new)
 
 
+# The seventeenth as it was at first: databases of it exist too.
+FIRST_HOSTS = """
+CREATE TABLE hosts (
+    host TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    home TEXT NOT NULL -- the project home on it
+);
+ALTER TABLE sandboxes ADD COLUMN host TEXT;
+ALTER TABLE real_changes ADD COLUMN host TEXT;
+"""
+
+
+def test_a_database_of_the_first_form_of_hosts_ends_in_the_same_schema(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    connection = SqliteConnection(old)
+    migrate(connection, (*packaged_migrations()[:16], Migration(17, FIRST_HOSTS)))
+    connection.close()
+    for file in (old, new):
+        a_database_with_a_plan(file)
+    assert schema(old) == schema(new)
+    assert (tmp_path / "old.db.v17").is_file()
+
+
 SECOND = Migration(
     NEWEST_VERSION + 1, "-- one more; with a comment\nALTER TABLE plans ADD COLUMN colour TEXT;\n"
 )

@@ -233,10 +233,14 @@ class Adapters:
     def confinement(self) -> Confinement:
         """Confines what tools may write."""
         from mulligan.adapters.tools.process.confinement import LandlockConfinement
+        from mulligan.wiring.surroundings import state_folder
 
+        homes = state_folder(self.around.environ)
         named = filter(None, [self.around.environ.get("TMPDIR")])
         return LandlockConfinement(
-            kept=(self.home, database) if isinstance(database := self.database_place, Path) else (self.home,),
+            kept=(self.home, homes, database)
+            if isinstance(database := self.database_place, Path)
+            else (self.home, homes),
             project=self.project,
             scratch=self._scratch,
             temporary=[Path(folder) for folder in (*named, *_TEMPORARY) if Path(folder).is_dir()],

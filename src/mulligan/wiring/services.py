@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from mulligan.application.timeline.only_undo import OnlyUndoService
     from mulligan.application.timeline.timeline_queries import TimelineQueries
     from mulligan.application.timeline.timeline_service import TimelineService
+    from mulligan.application.timeline.timeline_windows import TimelineWindows
     from mulligan.domain.plans.plan import PlanDefinition
     from mulligan.domain.plans.step import Subplans
     from mulligan.domain.text.ids import PlanId
@@ -127,6 +128,7 @@ class Services:
     sessions: SessionService = _in("runs.sessions.SessionService")
     tree_queries: TreeQueries = _in("queries.tree_queries.TreeQueries")
     timeline: TimelineQueries = _in("timeline.timeline_queries.TimelineQueries")
+    timeline_windows: TimelineWindows = _in("timeline.timeline_windows.TimelineWindows")
     tries: TryService = _in("forks.variant_trial.TryService")
     turns: TimelineService = _in("timeline.timeline_service.TimelineService")
     variants: VariantQueries = _in("forks.variant_queries.VariantQueries")
