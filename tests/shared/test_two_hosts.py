@@ -2,7 +2,8 @@
 
 import signal
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -11,6 +12,7 @@ import pytest
 from mulligan.config.database_address import parts_of
 from tests.support.git_world import run_git
 from tests.support.homes import home_of
+from tests.support.patience import PATIENCE
 from tests.support.s3_server import BUCKET, SmallStore, small_store
 from tests.support.simulated_hosts import SimulatedHost, simulated_host
 
@@ -59,6 +61,13 @@ def rows(address: str, statement: str) -> list[tuple[object, ...]]:
     parts = parts_of(address)
     with psycopg.connect(parts.conninfo, options=f"-c search_path={parts.schema}", autocommit=True) as raw:
         return raw.execute(statement.encode()).fetchall()
+
+
+def wait_until(fact: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not fact():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def copies(host: SimulatedHost, plan_id: str) -> list[Path]:
@@ -201,3 +210,29 @@ steps:
     assert (first.folder / "code" / "code.py").read_text() == "print(2)\n"
     with sqlite3.connect(first.folder / "data.db") as database:
         assert database.execute("SELECT name FROM things").fetchall() == [("one",)]
+
+
+def test_status_names_who_works_and_where(first: SimulatedHost, second: SimulatedHost) -> None:
+    command = "while [ ! -e go ]; do sleep 0.05; done"
+    (first.folder / "plan.yaml").write_text(
+        f"name: slow\nsteps:\n  - {{name: wait, tool: shell, args: {{command: {command!r}}}}}\n"
+    )
+    working = first.start("plan", "execute", "plan.yaml")
+    try:
+        wait_until(lambda: bool(second.data("list")["plans"]))
+        wait_until(lambda: second.data("status", "slow")["holder"] is not None)
+        status = second.data("status", "slow")
+        holder = status["holder"]
+        assert (holder["host"], holder["pid"], holder["lease_seconds"]) == ("build-a", working.pid, 15.0)
+        refused = second.ask("resume", "slow")
+        assert (refused["error"]["kind"], refused["error"]["host"]) == ("plan_busy_elsewhere", "build-a")
+        wait_until(lambda: bool(second.data("status", "slow")["sandboxes"]))
+        [sandbox] = second.data("status", "slow")["sandboxes"]
+        assert sandbox["host"] == "build-a"
+        [folder] = copies(first, status["plan_id"])
+        (folder / "go").touch()
+        assert working.wait(PATIENCE) == 0
+    finally:
+        working.kill()
+    done = second.data("status", "slow")
+    assert (done["holder"], done["state"]) == (None, "complete")
