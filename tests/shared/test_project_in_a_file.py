@@ -88,6 +88,7 @@ def test_there_and_back_again(
     assert (alone.folder / "notes.txt").read_text() == "second"
 
 
+@pytest.mark.usefixtures("whole_run")
 def test_what_cannot_be_is_refused(embedded: SimulatedHost, address: str, tmp_path: Path) -> None:
     file = str(tmp_path / "saved.mulligan")
     embedded.data("project", "export", file)

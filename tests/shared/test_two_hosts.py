@@ -161,6 +161,7 @@ def test_the_bucket_of_a_project_is_asked_for(
     assert first.data("list")["plans"] == []
 
 
+@pytest.mark.usefixtures("whole_run")
 def test_a_checkout_and_a_database_go_elsewhere(
     first: SimulatedHost, second: SimulatedHost, tmp_path: Path
 ) -> None:
@@ -212,6 +213,7 @@ steps:
         assert database.execute("SELECT name FROM things").fetchall() == [("one",)]
 
 
+@pytest.mark.usefixtures("whole_run")
 def test_status_names_who_works_and_where(first: SimulatedHost, second: SimulatedHost) -> None:
     command = "while [ ! -e go ]; do sleep 0.05; done"
     (first.folder / "plan.yaml").write_text(
