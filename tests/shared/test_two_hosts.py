@@ -123,10 +123,10 @@ def test_work_in_place_stays_on_its_machine(first: SimulatedHost, second: Simula
         assert (refused["exit_code"], refused["error"]["kind"]) == (3, "on_another_host"), words
         assert "build-a" in refused["error"]["message"]
     second.data("run", "--in-place", "--name", "here", "--", "sh", "-c", "echo changed > other.txt")
+    first.data("undo", "--yes")
+    assert (first.folder / "notes.txt").read_text() == "first\n", "its own, although another one is newer"
     second.data("undo", "--yes")
     assert (second.folder / "other.txt").read_text() == "of b\n"
-    first.data("undo", "--yes")
-    assert (first.folder / "notes.txt").read_text() == "first\n"
 
 
 def test_a_project_is_joined_once_by_each_machine(
