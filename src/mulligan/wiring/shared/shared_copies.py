@@ -20,7 +20,6 @@ from mulligan.config import Source, parse_value
 from mulligan.config.database_address import parts_of
 from mulligan.domain.plans.plan import State
 from mulligan.rows.host_names import HostRepository
-from mulligan.rows.row_copy import copy_rows, count_rows, refuse_uneven
 from mulligan.wiring.adapters import Adapters
 from mulligan.wiring.database_place import (
     POSTGRESQL,
@@ -29,6 +28,7 @@ from mulligan.wiring.database_place import (
     refuse_second_home,
     require_driver,
 )
+from mulligan.wiring.shared.row_copy import copy_rows, count_rows, refuse_uneven
 
 if TYPE_CHECKING:
     from mulligan.adapters.postgres.server_address import ServerAddress
