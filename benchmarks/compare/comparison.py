@@ -32,6 +32,7 @@ _WORK_FILES = {
     "variants": 10_000,
     "real-path": 0,
     "queues": 0,
+    "shared-steps": 0,
 }
 _ALWAYS = "git"  # the measure of all others
 _CHECKOUT = "checkout"  # the tree of a size, committed: made by the first piece of work that asks for it
