@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any
 
 import psycopg
 
+import mulligan
 from mulligan.config.database_address import parts_of
 from tests.commands.program import data_of
 from tests.support.patience import PATIENCE
@@ -141,9 +143,9 @@ KINDS = (
 )
 
 
-def submit(world: World, plans: int) -> list[str]:
-    """Submit plans of three steps; every tenth has children."""
-    handles: list[str] = []
+def submit(world: World, plans: int, submitted: list[str]) -> None:
+    """Submit plans of three steps; every tenth has children. The server may be away: then once more."""
+    project = mulligan.open(world.project)
     for number in range(plans):
         name = f"p{number}"
         words = [f"echo {letter} >> notes.txt; sleep 0.2" for letter in "abc"]
@@ -156,8 +158,13 @@ def submit(world: World, plans: int) -> list[str]:
             steps.insert(1, {"name": "kids", "subplans": {"mode": "parallel", "plans": children}})
         file = world.project / "next.yaml"
         file.write_text(json.dumps({"name": name, "steps": steps}))
-        handles.append(str(data_of(world.project, "submit", "next.yaml")["handle"]))
-    return handles
+        while len(submitted) == number:
+            try:
+                submitted.append(str(project.submit(file).plan_id))
+            except mulligan.errors.MulliganError:
+                known = [each.plan_id for each in project.plans() if each.name == name]
+                submitted += known[:1]  # the answer was lost, the plan was not
+    project.close()
 
 
 def repeated(world: World) -> list[str]:
@@ -220,12 +227,17 @@ def run(*, plans: int, workers: int, faults: int, seed: int, patience: float) ->
         world.staff()
         wait_until(lambda: world.ready() >= workers or world.staff(), "the workers are ready")
         begun = time.monotonic()
-        handles = submit(world, plans)
+        handles: list[str] = []
+        submitting = threading.Thread(target=submit, args=(world, plans, handles))
+        submitting.start()
         pause = 0.5
-        while sum(world.faults.values()) < faults and world.left() != 0:
+        while sum(world.faults.values()) < faults and (submitting.is_alive() or world.left() != 0):
             time.sleep(world.random.uniform(pause, 4 * pause))
             world.strike(world.random.choice(KINDS))
             world.staff()
+        while submitting.is_alive():
+            world.staff()
+            submitting.join(0.5)
         until = time.monotonic() + patience + 2 * plans
         while (left := world.left()) != 0:
             world.staff()
