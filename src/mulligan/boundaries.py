@@ -259,6 +259,17 @@ ACTS: dict[str, tuple[str, str, str]] = {
     ),
     "level.name": (_NAMES, "the older level: a sweep may come early", "the new level"),
     "leftover.remove": (_GOES, "a leftover; the next gc removes it", "one leftover less"),
+    "graph.put": (
+        _NONE,
+        "the graph at its checkpoint before; what its tasks wrote since is recorded, and it goes on from there",
+        "the graph at the new checkpoint",
+    ),
+    "graph.write": (
+        _NONE,
+        "a task whose result is recorded nowhere; the graph runs it again",
+        "a task whose result is recorded, and that is not run again",
+    ),
+    "graph.remove": (_NONE, "checkpoints of a graph", "these checkpoints gone"),
     "group.record": (
         _NONE,
         "snapshots that no row names; gc removes them",

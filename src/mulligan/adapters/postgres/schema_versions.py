@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mulligan.adapters.postgres.server_address import ServerAddress
 
-NEWEST_VERSION = 2  # of the files in migrations/; opening a database of today reads none of them
+NEWEST_VERSION = 3  # of the files in migrations/; opening a database of today reads none of them
 _STATE = "SELECT version, id FROM schema_version, deployment"
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('mulligan schema ' || %s, 0))"
 _IS_THERE = "SELECT to_regclass('schema_version') IS NOT NULL"

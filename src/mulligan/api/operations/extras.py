@@ -8,7 +8,10 @@ from importlib import metadata
 
 from mulligan.errors import ExtraMissing
 
-_PACKAGES = {"mcp": ("mcp", 2)}  # of each extra the package that it is for, and the oldest major version
+_PACKAGES = {
+    "langgraph": ("langgraph", 1),
+    "mcp": ("mcp", 2),
+}  # of each extra the package that it is for, and the oldest major version
 
 
 def has_extra(extra: str) -> bool:
