@@ -16,7 +16,7 @@ def _page(name: str) -> str:
     return (REFERENCE / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("page", "part"), PARTS, ids=" ".join)
+@pytest.mark.parametrize(("page", "part"), PARTS, ids=list(map(" ".join, PARTS)))
 def test_what_is_written_by_the_program_is_what_it_would_write_now(page: str, part: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
     assert text == with_part(text, part, PARTS[page, part]()), HINT

@@ -353,6 +353,28 @@ def test_a_folder_without_a_project_is_left_alone_and_that_is_said_once(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_agent_that_went_elsewhere_is_still_at_work_in_its_project(plain: Path, tmp_path: Path) -> None:
+    before = seen(plain)
+    agent = FakeAgent(plain)
+    agent.start()
+    with agent.prompted("first"):
+        agent.shell("echo 1 > first.txt")
+        agent.working = tmp_path / "elsewhere"
+        agent.working.mkdir()
+        agent.shell("rm a.txt")
+    between = seen(plain)
+    with agent.prompted("second"):
+        agent.shell("rm first.txt")
+    assert [(entry["title"], entry["status"]) for entry in entries(plain)] == [
+        ("second", "done"),
+        ("first", "done"),
+    ]
+    for expected in (between, before):
+        data_of(plain, "undo", "--yes")
+        assert seen(plain) == expected
+    assert not list(agent.working.iterdir())
+
+
 def test_hooks_do_nothing_while_they_are_paused(plain: Path) -> None:
     agent = FakeAgent(plain)
     agent.start()

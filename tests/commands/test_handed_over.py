@@ -232,6 +232,19 @@ def start_and_stop(project: Path, label: str, **options: Any) -> "tuple[subproce
     return client, stopped_fork(project, client.pid)
 
 
+def signal_and_continue(client: "subprocess.Popen[bytes]", fork: int, number: signal.Signals) -> None:
+    """Send a signal to the client, and let the fork go on once the client has passed it on."""
+
+    def is_passed_on() -> bool:
+        status = Path(f"/proc/{fork}/status").read_text()
+        pending = next(line for line in status.splitlines() if line.startswith("ShdPnd:")).split()[1]
+        return bool(int(pending, 16) >> (number - 1) & 1)
+
+    client.send_signal(number)
+    wait_until(is_passed_on, "the client passed the signal on")
+    os.kill(fork, signal.SIGCONT)
+
+
 def labels(project: Path) -> list[str]:
     return [
         each["label"] for each in data_of(project, "checkpoint", "list", "p")["checkpoints"] if each["label"]
@@ -241,8 +254,7 @@ def labels(project: Path) -> list[str]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_reaches_the_command(project: Path, number: signal.Signals) -> None:
     client, fork = start_and_stop(project, number.name)
-    client.send_signal(number)
-    os.kill(fork, signal.SIGCONT)
+    signal_and_continue(client, fork, number)
     printed, _ = client.communicate(timeout=PATIENCE)
     assert (client.returncode, json.loads(printed)["error"]["kind"]) == (130, "interrupted")
     assert number.name not in labels(project)
@@ -250,8 +262,7 @@ def test_an_interrupt_reaches_the_command(project: Path, number: signal.Signals)
 
 def test_a_signal_that_ends_the_command_ends_its_caller_in_the_same_way(project: Path) -> None:
     client, fork = start_and_stop(project, "hangup")
-    client.send_signal(signal.SIGHUP)
-    os.kill(fork, signal.SIGCONT)
+    signal_and_continue(client, fork, signal.SIGHUP)
     client.communicate(timeout=PATIENCE)
     assert client.returncode == -signal.SIGHUP
     assert "hangup" not in labels(project)

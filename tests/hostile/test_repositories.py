@@ -53,6 +53,7 @@ class Hostile:
         more = place / "more"
         more.write_text(_lines({"core.pager": str(self.program("included"))}))
         settings = {key: str(self.program(key)) for key in PROGRAMS} | SWITCHES
+        settings |= {"user.name": "User", "user.email": "user@example.com"}
         settings |= {"remote.origin.url": f"ext::{self.program('ext')}", "include.path": str(more)}
         settings["core.hooksPath"] = str(self.programs)
         for folder in (self.top, self.top / "inner"):

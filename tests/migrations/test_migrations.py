@@ -32,6 +32,10 @@ TABLES = {
     "counters",
     "agent_sessions",
     "agent_moments",
+    "graph_states",
+    "graph_writes",
+    "graph_positions",
+    "hosts",
 }
 
 
@@ -53,6 +57,8 @@ FROZEN = [
     "099418899d8451fe28dc5701dc4f8e6e7b714fc850cbdd2f97c85b3440dcec00",
     "041053fc60229103874dee42fdbcd24484647acca476b4b048b58ba7c691f96f",
     "2a50c8cb5e092884d4d7a03cf87dd25186d51d193447e54eeb0ecbe709923e27",
+    "e73df6256d402e1ea6066c7fb97a9c31df3d35a283a2d97496d57b41392de64d",
+    "837b7cd096e8eadcc79c06fbcb026537c341cdab9134b4fbfe0d48e4389c9c80",
 ]
 
 

@@ -28,7 +28,8 @@ class FakeAgent:
     """A session of an agent that speaks as Claude Code does."""
 
     def __init__(self, folder: Path, session: str = "s1", agent: str = "claude-code", *flags: str) -> None:
-        self.folder = folder
+        self.folder = folder  # the one that it was started in
+        self.working = folder  # the one that it went to since
         self.session = session
         self.words = ("hook", *flags, agent)
         self.prompts = 0
@@ -38,9 +39,9 @@ class FakeAgent:
 
     def hook(self, event: str, *, fault: str = "", **fields: object) -> tuple[int, dict[str, Any]]:
         """Report an event; return the exit code and the answer."""
-        payload = {"session_id": self.session, "cwd": str(self.folder), "hook_event_name": event, **fields}
+        payload = {"session_id": self.session, "cwd": str(self.working), "hook_event_name": event, **fields}
         code, out, err = run_with_input(
-            self.words, json.dumps(payload).encode(), self.folder, self.environment(fault)
+            self.words, json.dumps(payload).encode(), self.working, self.environment(fault)
         )
         assert b"Traceback" not in err, err.decode()
         return code, json.loads(out) if out.strip() else {}
@@ -133,6 +134,7 @@ class FakeAgent:
         environment = {**self.surroundings, **_GIT_USER}
         if self.surroundings is os.environ:
             environment["MULLIGAN_HOME"] = homes_for(self.folder)
+        environment["CLAUDE_PROJECT_DIR"] = str(self.folder)
         environment["MULLIGAN_SERVER_START"] = "never"  # tests of the server start it themselves
         if fault:
             environment["MULLIGAN_FAULT"] = fault

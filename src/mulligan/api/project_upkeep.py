@@ -66,7 +66,8 @@ class ProjectUpkeep:
         from mulligan.wiring.database_place import upgrade_database
 
         self._threads.close()
-        return upgrade_database(self._services.adapters.database_place)
+        adapters = self._services.adapters
+        return upgrade_database(adapters.database_place, adapters.find_host)
 
     def close(self) -> None:
         """Close the database, which is opened again when needed; no other thread may be using the project."""

@@ -13,6 +13,7 @@ from mulligan.config.values import (
     ValueType,
     command_line,
     database_url,
+    host_id,
     length_of_time,
     list_of,
     one_word,
@@ -251,6 +252,13 @@ SETTINGS: tuple[Setting, ...] = (
         type=database_url(),
         default=None,
         meaning="where plans and checkpoints are recorded",
+        in_plan_files=False,
+    ),
+    Setting(
+        key="core.host",
+        type=host_id(),
+        default=None,
+        meaning="the id of this machine in shared projects; made once in the user's configuration folder unless set",
         in_plan_files=False,
     ),
     Setting(

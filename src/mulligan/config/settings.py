@@ -156,6 +156,7 @@ class Settings(Struct, frozen=True):
     agent_keep_bytes = _Value("agent.keep-bytes", int)  # 0: any amount
     apply_commit = _Value("apply.commit", bool)
     database_url = _Value("core.database.url", _text_or_none)  # None: in the project home
+    host = _Value("core.host", _text_or_none)  # None: in a file of the user's
     store_url = _Value("core.store.url", _text_or_none)  # None: a folder in the project home
     store_endpoint = _Value(
         "core.store.endpoint", _text_or_none

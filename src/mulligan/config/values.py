@@ -103,6 +103,7 @@ def _seconds(value: object) -> float | None:
     return value
 
 
+_HOST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
@@ -174,6 +175,17 @@ def database_url() -> ValueType:
         return value
 
     return ValueType(allowed="sqlite:///PATH, postgresql://HOST/DATABASE", check=check)
+
+
+def host_id() -> ValueType:
+    """The id of a machine."""
+
+    def check(value: object) -> Json:
+        if not isinstance(value, str) or not _HOST_ID.fullmatch(value):
+            raise Unfit(f"{shown(value)} is not a word of letters, digits, `.`, `_` and `-`")
+        return value
+
+    return ValueType(allowed="a word that no other machine has, at most 64 characters", check=check)
 
 
 def command_line() -> ValueType:

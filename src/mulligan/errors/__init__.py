@@ -63,7 +63,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "AgentFileUnusable AgentMissing AgentPlaceUnsuitable ApplyUnderWay BranchDiffers "
             "ChangedMeanwhile CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseNotMade "
             "DatabaseOfAnotherProject DatabaseTooNew DatabaseTooOld DiskLimitExceeded ExtraMissing "
-            "FileInUse LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay "
+            "FileInUse HostHasHome LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay "
             "PathIsFolder PathNotForgettable PathNotInCheckpoint PathNowhere PathOutside PathReserved "
             "PoolerInTheWay ProjectBusy ProjectCopied ProjectForeign ProjectHomeMissing "
             "ProjectInSandbox ProjectMadeMeanwhile ProjectNotFound ProjectUncertain ProjectUnusable "

@@ -60,8 +60,8 @@ class GraphBusy(Refused):
 
     http_status = 409
     message = (
-        "thread {thread!r} goes on from checkpoint {parent}, but the files of this session belong to {present}: another "
-        "run works on them, and what both wrote is mixed"
+        "thread {thread!r} goes on from checkpoint {parent}, but the files of this session belong to {present}: "
+        "another run works on them, and what both wrote is mixed"
     )
     hint = (
         "run one graph at a time on a session, or give each thread one of its own; invoke the graph with the "

@@ -324,6 +324,19 @@ class DatabaseTooOld(Refused):
     )
 
 
+class HostHasHome(Refused):
+    """A shared project has another home on this machine already."""
+
+    message = (
+        "on this machine ({host}) that project has the home {home} already; {other} would be a second one"
+    )
+    hint = Advice(
+        "work in the folder of that home; to let this one count as another machine: ",
+        NextStep("config.set", key="core.host", value=...),
+        ", with a word that no other machine has",
+    )
+
+
 class DatabaseNotMade(Refused):
     """The database of a shared project has no tables: they were removed, or the address is another one."""
 

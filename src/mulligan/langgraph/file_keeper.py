@@ -43,7 +43,7 @@ class FileKeeper:
         """Return a checkpoint. For a run that goes on from it, its files are brought back first."""
         run = RunConfig(config)
         if not run.is_run or (run.is_root and run.asks_for_newest and self._addressed):
-            return self._saver.get_tuple(config)  # a look
+            return self._look(run, config)
         if not run.is_sync:
             raise GraphDurabilityUnfit(durability=run.durability)
         if not run.is_root:
@@ -62,6 +62,16 @@ class FileKeeper:
         if found is None or not went_back or not self._is_half_way(run, found, point):
             return found
         return self._again(run, found)
+
+    def _look(self, run: RunConfig, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return a checkpoint to someone who looks; of the newest only what nodes did whose files are there."""
+        found = self._saver.get_tuple(config)
+        if found is None or not run.is_root or run.checkpoint_id is not None:
+            return found
+        if not _wrote(found) or self._session.holds(_point(run.thread, found)):
+            return found
+        kept = [write for write in found.pending_writes or () if not _is_of_node(write)]
+        return found._replace(pending_writes=kept)
 
     def put(
         self,
@@ -112,15 +122,9 @@ class FileKeeper:
         if self._session.is_at(run.thread, run.checkpoint_id):
             return
         found = self._saver.get_tuple(run.at(run.checkpoint_id)) if run.checkpoint_id else None
-        point = _point(run.thread, found)
         newest = self._saver.get_tuple(run.at(None))
         is_newest = found is None or newest is None or newest.checkpoint["id"] == found.checkpoint["id"]
-        went_back = self._session.begin(point, addressed=not is_newest)
-        if went_back and is_newest and found is not None and _wrote(found):
-            raise GraphActImpossible(
-                reason="the step after this checkpoint was cut off, and what its nodes did to files is undone",
-                instead="let the graph go on first, `graph.invoke(None, config)`: it begins that step again",
-            )
+        self._session.begin(_point(run.thread, found), addressed=not is_newest)
 
     def _is_half_way(self, run: RunConfig, found: CheckpointTuple, point: Point) -> bool:
         """Return whether work of a step is recorded whose files are gone: the step has to begin again."""
@@ -156,10 +160,12 @@ def _point(thread: str, found: CheckpointTuple | None) -> Point:
 
 def _wrote(found: CheckpointTuple) -> bool:
     """Return whether a task has ended since a checkpoint."""
-    return any(
-        task != _NULL_TASK and channel not in WRITES_IDX_MAP
-        for task, channel, _ in found.pending_writes or ()
-    )
+    return any(map(_is_of_node, found.pending_writes or ()))
+
+
+def _is_of_node(write: tuple[str, str, Any]) -> bool:
+    task, channel, _ = write
+    return task != _NULL_TASK and channel not in WRITES_IDX_MAP
 
 
 def _with(metadata: CheckpointMetadata, words: JsonObject) -> CheckpointMetadata:

@@ -123,7 +123,7 @@ class MulliganSaver(BaseCheckpointSaver[str]):
         if saver is self._saver:
             return self
         clone = copy.copy(self)
-        clone._use(saver, self._session)
+        clone._use(saver, self._session)  # noqa: SLF001 - of this class
         return clone
 
     def _let_go(self, thread_ids: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ names below are its own, of version 1.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -19,7 +19,7 @@ class RunConfig:
     """What a configuration says about the checkpoint that is asked for, or that is to be stored."""
 
     def __init__(self, config: RunnableConfig) -> None:
-        given = cast("dict[str, Any]", config.get("configurable", {}))
+        given = config.get("configurable", {})
         self.thread = str(given["thread_id"])
         self.namespace = str(given.get("checkpoint_ns", ""))
         checkpoint_id = given.get("checkpoint_id")

@@ -96,7 +96,7 @@ class StateSaver(BaseCheckpointSaver[str]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
-        given = cast("dict[str, Any]", (config or {}).get("configurable", {}))
+        given = (config or {}).get("configurable", {})
         thread, namespace, checkpoint_id = (
             None if given.get(name) is None else str(given[name])
             for name in ("thread_id", "checkpoint_ns", "checkpoint_id")

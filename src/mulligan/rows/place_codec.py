@@ -19,10 +19,14 @@ HOME, PROJECT = "home:", "project:"
 
 
 class Places(Struct, frozen=True, kw_only=True):
-    """The two folders that paths in rows are relative to, as absolute paths; an empty one holds nothing."""
+    """The two folders that paths in rows are relative to, as absolute paths; an empty one holds nothing.
+
+    `host` is the id of the machine that they are on, in a project that many machines share.
+    """
 
     home: str
     project: str
+    host: str | None = None
 
     def kept(self, path: str) -> str:
         """Return a path as a row holds it; one outside of both folders stays absolute."""
@@ -46,8 +50,8 @@ class Places(Struct, frozen=True, kw_only=True):
         return text
 
     def kept_sandbox(self, sandbox: Sandbox) -> Sandbox:
-        """Return a sandbox as its row holds it."""
-        return _with_paths(sandbox, self.kept)
+        """Return a sandbox as its row holds it: it is on this machine."""
+        return replace(_with_paths(sandbox, self.kept), host=self.host)
 
     def whole_sandbox(self, sandbox: Sandbox) -> Sandbox:
         """Return the sandbox of a row, with absolute paths."""

@@ -15,6 +15,7 @@ from mulligan.rows.tables.step_rows import DecisionRepository, StepRepository, T
 if TYPE_CHECKING:
     from mulligan.rows.graphs.graph_rows import GraphRepository
     from mulligan.rows.graphs.position_rows import GraphPositionRepository
+    from mulligan.rows.host_names import HostRepository
     from mulligan.rows.place_codec import Places
     from mulligan.rows.sql_connection import SqlConnection
     from mulligan.rows.tables.agent_rows import AgentRepository
@@ -66,6 +67,13 @@ class Transaction:
         from mulligan.rows.graphs.position_rows import GraphPositionRepository
 
         return GraphPositionRepository(self._db)
+
+    @property
+    def hosts(self) -> HostRepository:
+        """Machines that work in the project."""
+        from mulligan.rows.host_names import HostRepository
+
+        return HostRepository(self._db)
 
     @property
     def handles(self) -> HandleRepository:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mulligan.config import Entry
     from mulligan.domain.agents.conversation import Lineage
     from mulligan.domain.agents.left_process import RunningProcess
+    from mulligan.domain.resources.host import Host
     from mulligan.osfiles.tempdirs import Rooms
     from mulligan.ports import ChangeReports, Confinement, Locks, Pins, RealPlaces
     from mulligan.rows.database import Database
@@ -90,7 +91,9 @@ class Adapters:
         place = self.database_place
         if not isinstance(place, Path):
             store = self.object_store
-            return database_at(place, self.places, self.prepare, store.check if store is not None else None)
+            guard = store.check if store is not None else None
+            places = replace(self.places, host=self.host.host)
+            return database_at(place, places, self.prepare, guard, self.host)
         from mulligan.wiring.store_wiring import pack_storage
 
         files = (place, Path(f"{place}-wal"))
@@ -103,6 +106,19 @@ class Adapters:
                 hint=f"put the database back; to start from scratch instead, move {self.home} away",
             )
         return database_at(place, self.places, self.prepare)
+
+    @cached_property
+    def host(self) -> Host:
+        """This machine, as others that share the project know it; asked for in shared projects only."""
+        from mulligan.domain.resources.host import Host
+        from mulligan.wiring.surroundings import host_of
+
+        host, name = host_of(self.around, self.settings.of_project().host, self.ids.new)
+        return Host(host=host, name=name, home=str(self.home))
+
+    def find_host(self) -> Host:
+        """Return this machine; who seldom needs it asks here."""
+        return self.host
 
     @cached_property
     def object_store(self) -> ObjectStore | None:
@@ -266,7 +282,7 @@ class Adapters:
     def locks(self) -> Locks:
         """The locks of plans."""
         if not isinstance(place := self.database_place, Path):
-            return shared_claims(place, self.clock, self._asked)
+            return shared_claims(place, self.clock, self._asked, self.host)
         from mulligan.adapters.plan_locks import FilePlanLocks
 
         return FilePlanLocks(folder=self.home / "locks", clock=self.clock, stop=self._asked)

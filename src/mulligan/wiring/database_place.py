@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from mulligan.adapters.postgres.server_address import ServerAddress
     from mulligan.config import Settings
+    from mulligan.domain.resources.host import Host
     from mulligan.ports import Clock, Locks, StopRequest
     from mulligan.rows.database import Database, RowGuard
     from mulligan.rows.place_codec import Places
@@ -45,17 +46,19 @@ def database_at(
     places: Places,
     prepare: Callable[[], None],
     guard: RowGuard | None = None,
+    host: Host | None = None,
 ) -> Database:
     """Return the database there, opened when it is first needed, after `prepare`.
 
-    Paths in its rows are relative to the places; the guard may refuse a transaction that writes.
+    Paths in its rows are relative to the places; the guard may refuse a transaction that writes. `host` is this
+    machine, which the rows of a shared project know.
     """
     from mulligan.rows.database import Database
 
     def connect() -> SqlConnection:
         prepare()
         if not isinstance(place, Path):
-            return open_shared(place)
+            return open_shared(place, host)
         from mulligan.adapters.db.database_file import open_sqlite
 
         return open_sqlite(place)
@@ -63,14 +66,36 @@ def database_at(
     return Database(connect, places, guard)
 
 
-def open_shared(address: ServerAddress) -> SqlConnection:
-    """Open the database of a shared project."""
+def open_shared(address: ServerAddress, host: Host | None = None) -> SqlConnection:
+    """Open the database of a shared project, and let it know this machine where one is given."""
     if address.project is None:
         raise errors.DatabaseNotMade(database=address.shown)
     require_driver()
     from mulligan.adapters.postgres.schema_versions import open_postgres
 
-    return open_postgres(address)
+    connection = open_postgres(address)
+    if host is not None:
+        from mulligan.rows.host_names import note_host
+
+        try:
+            note_host(connection, host, lambda home: _has_project(home, address))
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _has_project(home: str, address: ServerAddress) -> bool:
+    """Return whether a home on this machine is one of that project."""
+    from mulligan.adapters.settings_files import read_settings
+    from mulligan.config import Source
+    from mulligan.config.database_address import parts_of
+
+    values = read_settings(Path(home) / "config.toml", Source.PROJECT_FILE).values
+    url = values.get("core.database.url")
+    if not isinstance(url, str) or not url.startswith(POSTGRESQL):
+        return False
+    return parts_of(url).project == address.project
 
 
 def make_shared(address: ServerAddress, project: str) -> None:
@@ -90,21 +115,20 @@ def shared_project_in(url: str) -> str | None:
     return project_in(ServerAddress.of(url))
 
 
-def shared_claims(address: ServerAddress, clock: Clock, stop: StopRequest | None) -> Locks:
+def shared_claims(address: ServerAddress, clock: Clock, stop: StopRequest | None, host: Host) -> Locks:
     """Return the claims of plans of a shared project."""
     require_driver()
     import os
-    import socket
 
     from mulligan.adapters.postgres.postgres_claims import PostgresClaims
     from mulligan.wiring.surroundings import boot_id
 
-    # A process id means something to processes of the same boot and the same namespace only.
-    machine = f"{boot_id()} {os.stat('/proc/self/ns/pid').st_ino}"  # noqa: PTH116 - one question
-    return PostgresClaims(address=address, clock=clock, stop=stop, host=socket.gethostname(), machine=machine)
+    # A process id means something to processes of the same boot, the same namespace and the same user only.
+    machine = f"{boot_id()} {os.stat('/proc/self/ns/pid').st_ino} {host.host}"  # noqa: PTH116 - one question
+    return PostgresClaims(address=address, clock=clock, stop=stop, host=host.name, machine=machine)
 
 
-def upgrade_database(place: Path | ServerAddress) -> tuple[int, int]:
+def upgrade_database(place: Path | ServerAddress, find_host: Callable[[], Host]) -> tuple[int, int]:
     """Bring the tables of a project to this version; return the version they had, and the one they have."""
     if isinstance(place, Path):
         from contextlib import closing
@@ -119,7 +143,7 @@ def upgrade_database(place: Path | ServerAddress) -> tuple[int, int]:
     require_driver()
     from mulligan.adapters.postgres.schema_versions import upgrade_schema
 
-    return upgrade_schema(place)
+    return upgrade_schema(place, find_host().host)
 
 
 def require_driver() -> None:

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -70,6 +70,17 @@ def state_folder(environ: Mapping[str, str]) -> Path:
     import platformdirs
 
     return platformdirs.user_state_path("mulligan", appauthor=False)
+
+
+def host_of(around: Surroundings, named: str | None, new_id: Callable[[], str]) -> tuple[str, str]:
+    """Return the id of this machine and its name for people: the named one, or that of a file of the user's."""
+    if named is not None:
+        return named, named
+    import socket
+
+    from mulligan.adapters.homes.host_file import host_in
+
+    return host_in(around.user_settings.with_name("host"), new_id, socket.gethostname())
 
 
 def index_of(around: Surroundings) -> HomeIndex:

@@ -42,14 +42,14 @@ def _change(module):
         own = "p_" + blake2b(str(home).encode(), digest_size=10).hexdigest()
         return ServerAddress.of(f"{os.environ['MULLIGAN_ROWS_SERVER']}&schema={own}&project={own}")
 
-    def open_or_make(address):
+    def open_or_make(address, host=None):
         from mulligan.errors import DatabaseNotMade
 
         try:
-            return open_shared(address)
+            return open_shared(address, host)
         except DatabaseNotMade:
             module.make_shared(address, address.project)
-            return open_shared(address)
+            return open_shared(address, host)
 
     module.database_in, module.open_shared = database_in, open_or_make
 

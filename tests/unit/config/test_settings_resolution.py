@@ -81,6 +81,7 @@ def test_the_registry_is_the_documented_one() -> None:
         "agent.keep-bytes": "MULLIGAN_AGENT_KEEP_BYTES",
         "apply.commit": "MULLIGAN_APPLY_COMMIT",
         "core.database.url": "MULLIGAN_CORE_DATABASE_URL",
+        "core.host": "MULLIGAN_CORE_HOST",
         "core.store.url": "MULLIGAN_CORE_STORE_URL",
         "core.store.endpoint": "MULLIGAN_CORE_STORE_ENDPOINT",
         "core.store.cache": "MULLIGAN_CORE_STORE_CACHE",
@@ -101,6 +102,7 @@ def test_the_registry_is_the_documented_one() -> None:
             "agent.keep-bytes",
             "sandbox.pool",
             "core.database.url",
+            "core.host",
             "core.store.url",
             "core.store.endpoint",
             "core.store.cache",
@@ -137,6 +139,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
                     "agent.keep-bytes": "2GB",
                     "apply.commit": "no",
                     "core.database.url": "sqlite:////srv/m.db",
+                    "core.host": "build-7",
                     "core.store.url": "s3://bucket/a/b/",
                     "core.store.endpoint": "http://127.0.0.1:8333/",
                     "core.store.cache": "2GB",
@@ -168,6 +171,7 @@ def test_every_setting_can_be_set_and_keeps_its_type() -> None:
     assert settings.apply_commit is False
     assert settings.pager == "less -S"
     assert settings.database_url == "sqlite:////srv/m.db"
+    assert settings.host == "build-7"
     assert (settings.store_url, settings.store_endpoint) == ("s3://bucket/a/b", "http://127.0.0.1:8333")
     assert (settings.store_cache, settings.store_grace) == (2 * 10**9, 7200)
     assert settings.format == "yaml"

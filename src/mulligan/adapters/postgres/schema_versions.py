@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from mulligan.adapters.postgres.server_address import ServerAddress
 
-NEWEST_VERSION = 3  # of the files in migrations/; opening a database of today reads none of them
+NEWEST_VERSION = 4  # of the files in migrations/; opening a database of today reads none of them
+_HOSTS = 3  # the version that records which machine has what
 _STATE = "SELECT version, id FROM schema_version, deployment"
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('mulligan schema ' || %s, 0))"
 _IS_THERE = "SELECT to_regclass('schema_version') IS NOT NULL"
@@ -76,13 +77,19 @@ def make_schema(address: ServerAddress, project: str) -> str:
     return found
 
 
-def upgrade_schema(address: ServerAddress) -> tuple[int, int]:
-    """Bring the tables to the version of this program; return the version that was there, and the one that is."""
+def upgrade_schema(address: ServerAddress, host: str) -> tuple[int, int]:
+    """Bring the tables to the version of this program; return the version that was there, and the one that is.
+
+    Until tables knew machines, one alone used them: `host`.
+    """
     with _alone(address) as raw:
         found = _version(raw)
         if found == 0 or found > NEWEST_VERSION:
             refuse_version(address, found)
         _migrate(raw, found)
+        if found < _HOSTS:
+            for table in ("sandboxes", "real_changes"):
+                raw.execute(SQL("UPDATE {} SET host = %s").format(Identifier(table)), (host,))
     return found, NEWEST_VERSION
 
 

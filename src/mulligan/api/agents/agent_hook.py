@@ -173,13 +173,11 @@ def _closed(project: Project) -> Generator[Project]:
 
 
 def _opened(around: Surroundings, call: HookCall, event: AgentEvent) -> Project:
-    """Open the project around the agent's working directory; with `everywhere` make one in a checkout without any."""
+    """Open the project that an event belongs to; with `everywhere` make one in a checkout without any."""
     from mulligan.api.entrance import make_project, open_project
 
     try:
-        if not index_of(around).holds(locate(around, None).home):
-            raise ProjectNotFound(path=event.folder, searched="among the homes that mulligan made")
-        return open_project(around, None, Unobserved())
+        return open_project(_at_project(around, call), None, Unobserved())
     except ProjectNotFound:
         from mulligan.adapters.sandboxes.agent_workplace import checkout_around
 
@@ -187,6 +185,20 @@ def _opened(around: Surroundings, call: HookCall, event: AgentEvent) -> Project:
         if top is None or top in (Path("/"), Path(around.environ.get("HOME", "/"))):
             raise
         return make_project(around, str(top), Unobserved())[0]
+
+
+def _at_project(around: Surroundings, call: HookCall) -> Surroundings:
+    """Return the surroundings in a folder of the project: that of the agent's working directory.
+
+    Where there is none, the agent went elsewhere, and its work belongs to the project that it was started in.
+    """
+    begun = Path(around.environ.get(call.agent.project_variable or "", ""))
+    places = (around, replace(around, folder=begun)) if begun.is_absolute() else (around,)
+    for place in places:
+        with suppress(ProjectNotFound):
+            if index_of(place).holds(locate(place, None).home):
+                return place
+    raise ProjectNotFound(path=str(around.folder), searched="among the homes that mulligan made")
 
 
 def _failed(around: Surroundings, call: HookCall, event: AgentEvent | None, exc: Exception) -> HookAnswer:

@@ -62,6 +62,11 @@ class SessionGraphs:
         with self._files() as files:
             return files.is_at(Point(thread=thread, checkpoint_id=checkpoint_id, files=None))
 
+    def holds(self, point: Point) -> bool:
+        """Return whether what nodes did since a checkpoint is in the files, or in a group that a run begins with."""
+        with self._files() as files:
+            return files.holds(point)
+
     def note_inside(self, thread: str) -> None:
         """Record that a graph within the present one is about to make a checkpoint."""
         with self._files() as files:

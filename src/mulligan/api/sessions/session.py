@@ -230,5 +230,5 @@ class Session:
 @contextmanager
 def at_work(session: Session) -> Generator[SessionRun]:
     """Do work of this package on a session that is open, as one of its calls."""
-    with session._working():
-        yield session._opened
+    with session._working():  # noqa: SLF001 - of this module # pyright: ignore[reportPrivateUsage] - of this module
+        yield session._opened  # noqa: SLF001 - of this module # pyright: ignore[reportPrivateUsage] - of this module

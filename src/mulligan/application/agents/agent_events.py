@@ -403,8 +403,9 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
         background = self.event.background or commit.db.tool_calls.any_in_background(
             entry.plan_id, entry.step_index
         )
-        # It was cut off before something that mulligan did since, such as an undo.
-        is_over = entry.status is DeedStatus.INTERRUPTED or not self.running
+        # Its processes are gone, or a user did something with mulligan since, such as an undo. An event of another
+        # agent is not the end of a call, which this one shows.
+        is_over = all("over" in call.detail or commit.db.agents.acted_apart(call) for call in self.running)
         last = entry.after_group if entry.after_group and is_over and not background else group_id
         self._reach(commit, entry.number, end, last)
 
@@ -431,7 +432,8 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
         call = self._call(commit, session, now)
         commit.record(call)
         assert session.entry is not None, "a call belongs to a prompt"
-        if commit.db.entries.get(session.entry).changed is False:  # what changed until now is not its own
+        # What changed until now is not its own, unless another call of it is at work.
+        if not self.running and commit.db.entries.get(session.entry).changed is False:
             commit.db.entries.start_from(session.entry, group_id)
         commit.db.entries.begin_again(session.entry)
         return call.call_id

@@ -109,6 +109,16 @@ class GraphFiles:
         position = self._position(point)
         return position is not None and position.inside
 
+    def holds(self, point: Point) -> bool:
+        """Return whether what nodes did since a checkpoint is in the files, or in a group that a run begins with."""
+        session = self._session
+        if point.files is None or point.files.plan_id != session.plan_id or self.is_at(point):
+            return True
+        if session.over is not None:
+            return True
+        position = self._position(point)
+        return position is not None and position.resting_group is not None
+
     def _bring(self, point: Point, *, addressed: bool) -> bool:
         """Bring the files of a checkpoint back; return False where what was done since it is there too."""
         if self._here is not None:
@@ -192,7 +202,7 @@ class GraphFiles:
         plan_id = self._session.plan_id
         return lambda commit: commit.db.graph_positions.rest(plan_id, thread, None)
 
-    def _find(self, commit: Commit, group_id: GroupId) -> None:
+    def _find(self, _: Commit, group_id: GroupId) -> None:
         self._found = group_id
 
     def _position(self, point: Point) -> GraphPosition | None:

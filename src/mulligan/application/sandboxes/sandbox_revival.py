@@ -76,9 +76,10 @@ class SandboxRevival(Struct, kw_only=True, frozen=True, eq=False):
         sandboxes = [together[name] for name in names]
         for sandbox in run.sandboxes:
             commit.db.sandboxes.remove(sandbox.plan_id, sandbox.resource)
-        for sandbox in (*sandboxes, *(each for each in revived if each not in own)):
+        recorded = [commit.db.sandboxes.add(sandbox) for sandbox in sandboxes]
+        for sandbox in (each for each in revived if each not in own):
             commit.db.sandboxes.add(sandbox)
-        commit.afterwards(lambda: run.use_sandboxes(sandboxes))
+        commit.afterwards(lambda: run.use_sandboxes(recorded))
 
     def _sandbox(self, run: Run, change: RealChange) -> Sandbox:
         real = change.real

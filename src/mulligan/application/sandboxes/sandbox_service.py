@@ -296,16 +296,17 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
                 self.refuse_neighbours(location)
             with run.commit("sandbox.record") as commit:
                 db = commit.db
-                for sandbox, _ in made:
+                recorded: list[tuple[Sandbox, Capture]] = []
+                for sandbox, capture in made:
                     if sandbox.strategy is Strategy.IN_PLACE:  # another plan may have started just now
                         refuse_taken(db, sandbox.plan_id, sandbox.path)
                         refuse_under_way(db, sandbox.plan_id, sandbox.path)
-                    db.sandboxes.add(sandbox)
+                    recorded.append((db.sandboxes.add(sandbox), capture))
                 db.children.forget_bases(plan.plan_id)  # the rows of its sandboxes refer to them now
                 db.intents.close(intent.intent_id)
                 commit.plan = plan
                 commit.record(at_work(plan, now), *messages)
-                commit.afterwards(lambda: run.work_on(made))
+                commit.afterwards(lambda: run.work_on(recorded))
 
     def refuse_neighbours(self, location: Path, inside: Iterable[Path] | None = None) -> None:
         """Refuse to change a real resource where a plan of another project works in place.

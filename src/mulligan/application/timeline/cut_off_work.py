@@ -1,6 +1,6 @@
 """Settles what processes that died left on real resources, before something new happens there."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
 from msgspec import Struct
@@ -30,16 +30,17 @@ class CutOffWork(Struct, kw_only=True, frozen=True, eq=False):
     claims: PlanClaims
     checkpoints: CheckpointService
 
-    def settle(self, run: Run, locations: Iterable[str]) -> None:
+    def settle(self, run: Run, locations: Iterable[str], at_work: Collection[PlanId] = ()) -> None:
         """Finish or take back what other plans left unfinished there, and keep where their cut-off steps ended.
 
-        Raise ApplyUnderWay where a live process is changing them.
+        The steps of plans that are `at_work` have no end yet. Raise ApplyUnderWay where a live process is changing
+        the folders.
         """
         for path in locations:
             with self.database.reading() as db:
                 unfinished = changing_at(db, run.plan.plan_id, path)
-                plans = dict.fromkeys([*unfinished, *left_open_at(db, run.plan.plan_id, path)])
-            for plan_id in plans:
+                left_open = [each for each in left_open_at(db, run.plan.plan_id, path) if each not in at_work]
+            for plan_id in dict.fromkeys([*unfinished, *left_open]):
                 try:
                     self._settle(run, plan_id)
                 except PlanBusy as exc:

@@ -10,6 +10,7 @@ from mulligan.application.runs.run import Run
 from mulligan.application.sandboxes.ended_sandboxes import EndedSandboxes
 from mulligan.application.sandboxes.sandbox_service import SandboxService
 from mulligan.application.timeline.cut_off_work import CutOffWork
+from mulligan.application.timeline.left_processes import LeftProcesses
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Phase, Plan, State
 from mulligan.domain.text.ids import PlanId
@@ -28,6 +29,7 @@ class InPlacePlans(Struct, kw_only=True, frozen=True, eq=False):
     sandboxes: SandboxService
     ended: EndedSandboxes
     cut_off: CutOffWork
+    left_processes: LeftProcesses
     clock: Clock
 
     def make_way(self, run: Run) -> None:
@@ -47,7 +49,9 @@ class InPlacePlans(Struct, kw_only=True, frozen=True, eq=False):
     def settle(self, run: Run) -> None:
         """Settle what processes that died left unfinished on the resources of the plan."""
         locations = [str(location) for location in self.sandboxes.locations(run.plan.definition)]
-        self.cut_off.wait(run, lambda: self.cut_off.settle(run, locations))
+        # The event of one agent does not cut off the commands of another.
+        at_work = self.left_processes.sessions_at_work() if run.plan.definition.agent else ()
+        self.cut_off.wait(run, lambda: self.cut_off.settle(run, locations, at_work))
 
     def _end(self, plan_id: PlanId, location: str, observer: Observer) -> None:
         try:

@@ -61,6 +61,14 @@ class LeftProcesses(Struct, kw_only=True, frozen=True, eq=False):
                 )
         return sorted(found, key=lambda each: each.pid)
 
+    def sessions_at_work(self) -> Sequence[PlanId]:
+        """Return the plans of the sessions that have an open call whose processes run."""
+        with self.database.reading() as db:
+            prompts = [each for each in db.entries.left_open() if each.kind is DeedKind.PROMPT]
+            calls = [each for entry in prompts for each in self.attributions.named_calls(db, entry.number)]
+        running = [each for each in calls if each.call.status is CallStatus.RUNNING and each.is_command]
+        return [plan_id for plan_id, own in _by_plan(running).items() if self.of_calls(own)]
+
 
 def _by_plan(calls: Iterable[NamedCall]) -> dict[PlanId, list[NamedCall]]:
     found: dict[PlanId, list[NamedCall]] = {}

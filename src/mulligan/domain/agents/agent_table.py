@@ -26,6 +26,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     blocks: frozenset[EventKind] = frozenset({EventKind.BEFORE_CALL, EventKind.PROMPT})
     shows_messages: bool = True  # the answer can carry text to the user
     names_events: bool = True  # the payload says which event it is
+    project_variable: str | None = None  # has the folder that it was started in, wherever it works now
     from_documentation: bool = False  # never run here
 
 
@@ -73,6 +74,7 @@ _AGENTS = (
         ),
         editors=frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"}),
         context=_TALKS,
+        project_variable="CLAUDE_PROJECT_DIR",
     ),
     Agent(
         name="codex",

@@ -64,6 +64,13 @@ SELECT EXISTS (SELECT 1 FROM agent_moments WHERE kind LIKE 'group:%' AND number 
     SELECT number FROM agent_moments WHERE call_id = ? AND kind = 'before_call' ORDER BY number DESC LIMIT 1
 )) AS count
 """
+_ACTED_APART = """
+SELECT EXISTS (SELECT 1 FROM agent_moments WHERE (
+    kind IN ('group:pre_rollback', 'group:pre_restore') OR plan_id NOT IN (SELECT plan_id FROM agent_sessions)
+) AND number > (
+    SELECT number FROM agent_moments WHERE call_id = ? AND kind = 'before_call' ORDER BY number DESC LIMIT 1
+)) AS count
+"""
 _ACTED_LAST = """
 SELECT group_id FROM agent_moments
 WHERE plan_id = ? AND kind IN ('group:post_undo', 'group:post_restore') ORDER BY number DESC LIMIT 1
@@ -162,6 +169,10 @@ class AgentRepository(RowRepository):
     def acted_during(self, call: ToolCall) -> bool:
         """Return whether mulligan took a group on its own since a call began."""
         return self._count(_ACTED_DURING, (call.call_id,)) > 0
+
+    def acted_apart(self, call: ToolCall) -> bool:
+        """Return whether a user undid, restored or ran something in place since a call began."""
+        return self._count(_ACTED_APART, (call.call_id,)) > 0
 
     def left_by_undo(self, plan_id: PlanId) -> GroupId | None:
         """Return the group of what the last undo or restore left in a session; None: there was none."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
 from mulligan.rows.columns import SNAPSHOT, TEXTS, Layout, word
@@ -36,12 +38,13 @@ _REMOVE_SANDBOX = "DELETE FROM sandboxes WHERE plan_id = ? AND resource = ?"
 class SandboxRepository(RowRepository):
     """Keeps which sandboxes there are."""
 
-    def add(self, sandbox: Sandbox) -> None:
-        """Record a sandbox that was made."""
+    def add(self, sandbox: Sandbox) -> Sandbox:
+        """Record a sandbox that was made on this machine; return it as it is recorded."""
         position = self._count(_POSITION, (sandbox.plan_id,))
         self._insert(
             "sandboxes", {**SANDBOX.columns(self._places.kept_sandbox(sandbox)), "position": position}
         )
+        return replace(sandbox, host=self._places.host)
 
     def list(self, plan_id: PlanId) -> Sequence[Sandbox]:
         """Return the plan's sandboxes, in the order of its resources."""

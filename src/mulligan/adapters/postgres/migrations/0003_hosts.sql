@@ -1,0 +1,10 @@
+-- The machines of a shared project. A project whose rows are in a file has none.
+CREATE TABLE hosts (
+    host TEXT COLLATE "C" PRIMARY KEY,
+    name TEXT COLLATE "C" NOT NULL,
+    home TEXT COLLATE "C" NOT NULL -- the project home on it
+);
+
+-- The machine that has a sandbox, or the real thing; NULL: the only one.
+ALTER TABLE sandboxes ADD COLUMN host TEXT COLLATE "C";
+ALTER TABLE real_changes ADD COLUMN host TEXT COLLATE "C";
