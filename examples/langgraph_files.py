@@ -4,8 +4,8 @@ How to run it, with `pip install 'mulligan[langgraph]'`; the folder is made:
 
     python examples/langgraph_files.py /tmp/shop
 
-What to look at: what it prints, `mulligan log` and `mulligan checkpoint list` in that folder, and `price.py` there, which has
-the second way only.
+What to look at: what it prints, `mulligan log` and `mulligan checkpoint list` in that folder, and `price.py` there,
+which has the second way only.
 """
 
 import operator

@@ -58,7 +58,7 @@ class MulliganSaver(BaseCheckpointSaver[str]):
         self._keeper = saver if session is None else FileKeeper(saver, session)
 
     def close(self) -> None:
-        """Close the connection to the database; a saver that is dropped does so by itself."""
+        """Close the connection to the database; a saver that is dropped does so automatically."""
         self._graphs.close()
 
     # --- what graphs call ------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ _DURABILITY = "__pregel_durability"
 
 
 class RunConfig:
-    """What a configuration says about the checkpoint that is asked for, or that is to be stored."""
+    """The part of a configuration that is about the checkpoint that is asked for, or that is to be stored."""
 
     def __init__(self, config: RunnableConfig) -> None:
         given = config.get("configurable", {})
@@ -32,7 +32,7 @@ class RunConfig:
 
     @property
     def is_root(self) -> bool:
-        """Whether it is about the graph itself, and not about one within it."""
+        """True where it is about the graph itself, and not about one within it."""
         return not self.namespace
 
     def at(self, checkpoint_id: str | None) -> RunnableConfig:

@@ -135,7 +135,7 @@ class StateSaver(BaseCheckpointSaver[str]):
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         number = 0 if current is None else int(str(current).partition(".")[0])
-        return f"{number + 1:032}.{random.random():016}"  # noqa: S311 - tells versions of two branches apart
+        return f"{number + 1:032}.{random.random():016}"  # noqa: S311 - versions of two branches differ
 
     def _lineage(self, place: GraphPlace) -> Sequence[GraphPlace]:
         """Return a checkpoint with the earlier ones that hold parts of its state.

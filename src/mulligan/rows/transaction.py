@@ -63,7 +63,7 @@ class Transaction:
 
     @property
     def graph_positions(self) -> GraphPositionRepository:
-        """Where plans hold the files of graphs."""
+        """Groups of plans that hold the files of graphs."""
         from mulligan.rows.graphs.position_rows import GraphPositionRepository
 
         return GraphPositionRepository(self._db)

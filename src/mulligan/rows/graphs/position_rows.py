@@ -1,4 +1,4 @@
-"""Where plans hold the files of graphs."""
+"""The places of graphs: the groups of plans that hold their files."""
 
 from __future__ import annotations
 
