@@ -39,14 +39,14 @@ UPDATE SET task_path = excluded.task_path, channel = excluded.channel, format = 
 """
 _GET = f"SELECT * FROM graph_states WHERE {_HERE}"  # noqa: S608 - our own words, as below
 _NEWEST = "SELECT * FROM graph_states WHERE thread = ? AND namespace = ? ORDER BY checkpoint_id DESC LIMIT 1"
-_WRITES = f"SELECT * FROM graph_writes WHERE {_HERE} ORDER BY task_path, task_id, position"  # noqa: S608
+_WRITES = f"SELECT * FROM graph_writes WHERE {_HERE} ORDER BY task_path, task_id, position"  # noqa: S608 - as above
 _OUTLINE = "SELECT thread, namespace, checkpoint_id, parent_id, metadata_json FROM graph_states"
 _NEWEST_OF_EACH = """
 SELECT namespace, MAX(checkpoint_id) AS checkpoint_id FROM graph_states WHERE thread = ? GROUP BY namespace
 """
 _OF_RUNS = "SELECT thread, namespace, checkpoint_id FROM graph_states WHERE run_id = ?"
 _IDS = "SELECT namespace, checkpoint_id FROM graph_states WHERE thread = ?"
-_DELETE = tuple(f"DELETE FROM {table} WHERE {_HERE}" for table in ("graph_states", "graph_writes"))  # noqa: S608
+_DELETE = tuple(f"DELETE FROM {table} WHERE {_HERE}" for table in ("graph_states", "graph_writes"))  # noqa: S608 - as above
 _DELETE_ALL = ("DELETE FROM graph_states WHERE thread = ?", "DELETE FROM graph_writes WHERE thread = ?")
 _COPY = (
     """
