@@ -139,6 +139,23 @@ Feature: Caches, excluded paths, and files that never hold still
     And in the real folder "a.txt" reads "one\n"
     And the program writes on
 
+  Scenario: a large file that is written without end, and that git does not ignore, blocks nothing in a checkout
+    Given a project folder
+      | path  | content |
+      | a.txt | one\n   |
+    And it is a git checkout with one commit
+    And a program that writes 9 MB to "busy.bin" without end
+    When the user types "run --in-place --name there -- sh -c 'echo two >> a.txt'"
+    Then it succeeds
+    When the user types "undo --yes"
+    Then it succeeds
+    And in the real folder "a.txt" reads "one\n"
+    When the user types "run --name beside -- sh -c 'echo two >> a.txt'"
+    And the user types "plan apply --yes beside"
+    Then it succeeds
+    And in the real folder "a.txt" reads "one\ntwo\n"
+    And the program writes on
+
   Scenario: a file that moves inside a sandbox is named by its group
     Given a project folder
       | path  | content |

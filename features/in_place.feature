@@ -145,3 +145,17 @@ Feature: Working in place
     Then it succeeds
     And git stands on "other"
     And the plan is "apply/applied"
+
+  Scenario: a run beside one that is running is refused, with what ends that one
+    Given a project folder
+      | path  | content |
+      | a.txt | one\n   |
+    And a plan "running"
+      """
+      config: {sandbox.strategy: in_place}
+      steps: [{run: "echo two >> a.txt; hold"}]
+      """
+    And the plan is being executed and holds
+    When the user types "run --in-place -- true"
+    Then it ends with 125 and "location_taken"
+    And the hint says "it is running: wait until it has finished, or stop it with `mulligan cancel"

@@ -31,6 +31,7 @@ READS_SURROUNDINGS = {
     "wiring/": "the one place where the program meets its environment",
     "__main__.py": "decides how to start before anything is imported",
     "cli/": "terminals describe themselves in variables (NO_COLOR, COLUMNS)",
+    "page/": "its answers say when they began and how long they took, as those of the command line do",
     "adapters/tools/launcher/launcher.py": "a program of its own, in its own process: its environment is its input",
     "adapters/tools/worker/worker.py": "likewise",
     "adapters/local_server/warm_process.py": "its forks take over the environment of the process that asks",

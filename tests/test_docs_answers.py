@@ -411,7 +411,7 @@ def _damage(folder: Path) -> None:
 def test_every_command_is_told_and_was_asked(answers: _Answers) -> None:
     """A new command gets a row and a shape in `json.md`, and a line in RUNS."""
     assert sorted(shapes_of_commands()) == sorted(commands())
-    assert sorted({*answers.run, "mcp", "shell"}) == sorted(commands()), (
+    assert sorted({*answers.run, "mcp", "shell", "ui"}) == sorted(commands()), (
         "which is refused where a document is asked for"
     )
 

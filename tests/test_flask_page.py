@@ -37,3 +37,6 @@ def test_a_page_gets_an_output_for_each_command_and_keeps_its_words() -> None:
 def test_times_and_sizes_of_a_page_are_not_compared() -> None:
     assert settled("66 passed in 0.54s, 12 KB, 2 s ago") == settled("66 passed in 1.20s, 9 KB, 31 s ago")
     assert settled("66 passed in 0.54s") != settled("65 passed in 0.54s")
+    assert settled("7 run try@16 sandbox sed -i s/get_debug_flag/debug_flag/ tests/... 1 2 s ago") == settled(
+        "7 run try@16 sandbox sed -i s/get_debug_flag/debug_flag/ tests... 1 12 s ago"
+    )

@@ -134,7 +134,7 @@ ELSEWHERE = {
 }
 
 
-FOR_SHELLS_AND_AGENTS = {"completion", "help", "mcp"}  # no program has a use for them
+FOR_SHELLS_AND_AGENTS = {"completion", "help", "mcp", "ui"}  # no program has a use for them
 
 
 def public(path: str) -> Any:

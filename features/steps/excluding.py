@@ -26,6 +26,22 @@ while True:
     log.write("a line\\n")
     log.flush()
 """
+LARGE_WRITER = """\
+import os, sys
+file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+os.write(file, bytes(9_000_000))
+print("at work", flush=True)
+while True:
+    os.pwrite(file, os.urandom(4), 1000 * int.from_bytes(os.urandom(2)) % 9_000_000)
+"""
+
+
+@given('a program that writes 9 MB to "{busy}" without end')
+def _(context, busy):
+    context.world.others = subprocess.Popen(
+        [sys.executable, "-c", LARGE_WRITER, str(context.world.folder / busy)], stdout=subprocess.PIPE
+    )
+    assert context.world.others.stdout.readline() == b"at work\n"
 
 
 @given('a program that writes to "{database}", "{log}" and "{busy}" without end')

@@ -101,6 +101,11 @@ def _(context):
     assert context.world.sandbox() == context.world.folder.resolve()
 
 
+@given('there is a folder "{path}"')
+def _(context, path):
+    (context.world.folder / path).mkdir(parents=True)
+
+
 @then('in the real folder "{path}" reads "{content}"')
 def _(context, path, content):
     found = (context.world.folder / path).read_text()

@@ -396,6 +396,11 @@ ACTS: dict[str, tuple[str, str, str]] = {
 # Acts that tests of their own strike at: on what many machines share, in a bucket and in a database on a server, and
 # those of graphs that other programs run.
 ACTS_APART: dict[str, tuple[str, str, str]] = {
+    "sandbox.arrive": (
+        _NONE,
+        "folders here that gc removes, and the row of a sandbox on another machine; the next claim makes it again",
+        "the sandbox on this machine; the folders on the other one are removed by a gc there",
+    ),
     "host.make": (
         _NAMES,
         "a machine without an id; the next command makes one",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event, Thread, Timer
 from typing import Any
 
 import pytest
 
+from mulligan.adapters.sandboxes.git.position.index_lock import index_locked
 from tests.commands.program import ask, data_of
 from tests.commands.running import on_a_terminal
 from tests.commands.timelines import killed, use_own_git
@@ -228,3 +230,36 @@ def test_a_withdrawal_that_is_killed_is_taken_back_and_can_be_repeated(top: Path
     assert state(top) == before
     data_of(top, "redo", "--yes")
     assert state(top) == after
+
+
+def test_an_apply_waits_for_another_one_that_is_writing_the_index(top: Path) -> None:
+    index = top / ".git" / "index"
+    held, refused, done = Event(), Event(), Event()
+
+    def hold() -> None:
+        with index_locked(index, index.read_bytes(), None):
+            held.set()
+            refused.wait(1)  # until the apply ends: it is refused where it does not wait
+        done.set()
+
+    data_of(top, "run", "--name", "up", "--", *EDIT)
+    other = Thread(target=hold)
+    other.start()
+    assert held.wait(60)
+    answer = ask(top, "apply", "--yes")
+    refused.set()
+    other.join()
+    assert done.is_set()
+    assert answer["status"] == "ok", answer
+    assert subjects(top) == ["up", "1"]
+
+
+def test_an_apply_lets_a_git_command_end_that_refreshes_the_index(top: Path) -> None:
+    data_of(top, "run", "--name", "up", "--", *EDIT)
+    lock = top / ".git" / "index.lock"
+    lock.touch()
+    ended = Timer(0.2, lock.unlink)
+    ended.start()
+    assert ask(top, "apply", "--yes")["status"] == "ok"
+    ended.join()
+    assert subjects(top) == ["up", "1"]

@@ -63,6 +63,16 @@ def test_a_refusal_of_a_dropped_plan_names_what_works(folder: Path, act: tuple[s
     assert again == ["run", "--", *APPEND]
 
 
+def test_a_refusal_of_a_plan_that_was_undone_and_ended_names_what_works(folder: Path) -> None:
+    data_of(folder, "run", "--in-place", "--name", "q1", "--", *APPEND)
+    data_of(folder, "undo", "--yes")
+    data_of(folder, "run", "--in-place", "--name", "q2", "--", "true")  # ends q1
+    look, again = commands_in(ask(folder, "resume", "q1")["error"]["hint"])
+    assert look == ["log"]
+    assert [each["undone"] for each in data_of(folder, *look)["entries"] if each["handle"] == "q1"] == [True]
+    assert again == ["run", "--", *APPEND]
+
+
 def test_a_refusal_of_an_applied_plan_names_what_works(folder: Path) -> None:
     data_of(folder, "run", "--apply", "--name", "q1", "--", *APPEND)
     hint = ask(folder, "apply", "--yes", "q1")["error"]["hint"]

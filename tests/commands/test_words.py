@@ -53,7 +53,10 @@ def refused(folder: Path, *words: str, code: int = 3) -> dict[str, Any]:
         ("version", "`mulligan --version`"),
         ("drop", "`mulligan rm` or `mulligan cancel`"),
         ("discard", "`mulligan rm` or `mulligan cancel`"),
-        ("revert", "`mulligan undo`"),
+        ("revert", "`mulligan undo` or `mulligan unapply`"),
+        ("rewind", "`mulligan undo` or `mulligan rollback`"),
+        ("snapshots", "`mulligan checkpoint list`"),
+        ("commit", "`mulligan apply` or `mulligan checkpoint create`"),
         ("reset", "`mulligan undo` or `mulligan rollback`"),
         ("stash", "`mulligan run` or `mulligan shell`"),
         ("exec", "`mulligan run`"),
@@ -67,6 +70,14 @@ def refused(folder: Path, *words: str, code: int = 3) -> dict[str, Any]:
 def test_a_command_is_found_wherever_it_stands(tmp_path: Path, words: str, meant: str) -> None:
     error = refused(tmp_path, *words.split(), code=2)
     assert (error["kind"], error["hint"]) == ("usage_wrong", f"did you mean {meant}?")
+
+
+def test_a_program_of_the_user_is_one_to_run(tmp_path: Path) -> None:
+    assert refused(tmp_path, "sed", "-i", "s/a b/c/", "f", code=2)["hint"] == (
+        "`mulligan run -- sed -i 's/a b/c/' f` runs that program in a sandbox"
+    )
+    assert refused(tmp_path, "no-such-program", code=2)["hint"] == "see `mulligan --help`"
+    assert refused(tmp_path, "plan", "sed", code=2)["hint"] == "see `mulligan plan --help`"
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,8 @@ _FLEETING = (
     (re.compile(r"\bpython3\.\d+\b"), "python3.N"),
     (re.compile(r"\bin \d+\.\d+s\b"), "in LASTING"),
     (re.compile(r"\b\d+ cache files\b"), "N cache files"),
+    # Where a title is cut depends on the width of the times beside it.
+    (re.compile(r"^(\d+ .{40}).*\.\.\.", re.MULTILINE), r"\1..."),
 )
 
 

@@ -132,6 +132,13 @@ env_key = "SCRIPTED_KEY"
 
 [analytics]
 enabled = false
+
+# It knows of newer models, and offers them at any moment in a window of their own, which takes what is typed.
+[notice.model_migrations]
+"{CODEX_MODEL}" = "gpt-6-sol"
+
+[tui.model_availability_nux]
+"gpt-6.1-sol" = 1
 """)
 
 

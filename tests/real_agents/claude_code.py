@@ -14,7 +14,7 @@ from tests.real_agents.workplace import until
 
 NAME = "claude-code"
 DESTROYS = "echo begun > begun.txt; rm -r ignored .env; "
-OFFERED = re.compile(r"to take it back: mulligan (undo --only \d+ --only \d+)")
+OFFERED = re.compile(r"to take it back: `mulligan (undo --only \d+ --only \d+)")
 
 
 def test_what_a_call_did_before_esc_is_taken_back(at_work: Opened) -> None:

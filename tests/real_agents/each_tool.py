@@ -23,7 +23,7 @@ def asked_for(place: Workplace) -> list[Call]:
         return []
     # It does not wait for the server of tools, and a model finds only what has been started.
     return [
-        place.agent.shell("sleep 5"),
+        place.agent.shell("sleep 20"),
         Call(SEARCH, {"query": "mulligan checkpoints changes restore rewind"}),
     ]
 

@@ -144,7 +144,7 @@ def tab(folder: Path) -> Generator[Tab]:
         "--hide-scrollbars",
     ]
     words += ["--no-first-run", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
-    words += ["--host-resolver-rules=MAP * ~NOTFOUND"]
+    words += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-quic"]
     if os.geteuid() == 0:
         words.append("--no-sandbox")  # which Chromium asks for where root runs it; the pages are ours
     (its_in, to_browser), (from_browser, its_out) = (tuple(map(_moved, os.pipe())) for _ in range(2))

@@ -94,11 +94,11 @@ def test_without_the_driver_the_extra_is_named(project: Path, monkeypatch: pytes
         assert answer["error"]["extra"] == "shared"
 
 
-def test_a_second_home_for_the_same_rows_is_refused(project: Path, address: str, tmp_path: Path) -> None:
+def test_a_project_without_a_bucket_is_not_joined(project: Path, address: str, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     answer = ask(other, "init", "--database", address)
-    assert (answer["exit_code"], answer["error"]["kind"]) == (3, "not_built_yet")
+    assert (answer["exit_code"], answer["error"]["kind"]) == (3, "store_not_joinable")
     assert not (other / ".mulligan").exists()
 
 

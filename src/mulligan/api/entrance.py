@@ -178,7 +178,7 @@ def make_project(
     else:
         from mulligan.api.operations.shared_project import make_shared_project
 
-        place, new = make_shared_project(around, folder, home, fresh=fresh, database=database)
+        place, new = make_shared_project(around, folder, home, fresh=fresh, database=database, store=store)
         if store is not None:
             from mulligan.api.operations.shared_project import use_store
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from mulligan import errors
 from mulligan.api.agents.agent_sessions import AgentSessions
+from mulligan.api.timeline.folder_timeline import FolderTimeline
 from mulligan.api.trials.project_trials import ProjectTrials
 from mulligan.errors import NextStep
 
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
     from mulligan.application.queries.tree_queries import StoredPath, TreeListing
     from mulligan.application.rollback.rollback_service import Rollback
     from mulligan.application.runs.plan_executor import Execution
-    from mulligan.application.timeline.attributions import CallView
-    from mulligan.application.timeline.timeline_queries import EntryView, Outcome
+    from mulligan.application.timeline.timeline_queries import Outcome
     from mulligan.application.timeline.timeline_service import Undone
     from mulligan.domain.plans.event import Event
     from mulligan.domain.plans.plan import PlanDefinition, State
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from mulligan.ports import Streams
 
 
-class Project(ProjectTrials, AgentSessions):
+class Project(ProjectTrials, AgentSessions, FolderTimeline):
     """A folder with a project home, and all that can be done in it, by several threads at once."""
 
     @cached_property
@@ -395,24 +395,6 @@ class Project(ProjectTrials, AgentSessions):
         if number is not None:
             return number
         return turns.to_undo(self._plan_id(word), self._observer, settle=settle)
-
-    def timeline(self, *, limit: int | None = None) -> Listing[EntryView]:
-        """Return what was done in the folder, newest first, over all plans; at most the newest `limit`."""
-        return self._services.timeline.newest(limit)
-
-    def entry_number(self, word: str) -> int | None:
-        """Return the entry of the timeline that a word names by its number; None: it names none."""
-        from mulligan.api.word_references import entry_named
-
-        return entry_named(self._services, word)
-
-    def entry(self, number: int) -> EntryView:
-        """Return an entry of the timeline."""
-        return self._services.timeline.entry(number)
-
-    def calls(self, number: int) -> Sequence[CallView]:
-        """Return the calls of the agent that answered a prompt, which is an entry of the timeline."""
-        return self._services.attributions.calls(number)
 
     def diff_of_entry(
         self,

@@ -45,6 +45,7 @@ _COMMANDS = {
     **dict.fromkeys(("bisect", "redo", "undo"), "mulligan.cli.commands.timeline_commands"),
     "hook": "mulligan.cli.agents.hook_command",
     "mcp": "mulligan.cli.agents.mcp_command",
+    "ui": "mulligan.cli.page.ui_command",
     **dict.fromkeys(("forget", "restore"), "mulligan.cli.commands.path_commands"),
     **dict.fromkeys(_WRAPPERS, "mulligan.cli.commands.run_command"),
 }

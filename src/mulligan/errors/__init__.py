@@ -63,7 +63,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "AgentFileUnusable AgentMissing AgentPlaceUnsuitable ApplyUnderWay BranchDiffers "
             "ChangedMeanwhile CheckoutUnready ConfinementImpossible DatabaseForeign DatabaseNotMade "
             "DatabaseOfAnotherProject DatabaseTooNew DatabaseTooOld DiskLimitExceeded ExtraMissing "
-            "FileInUse HostHasHome LocationChanged LocationTaken PathEscapes PathForgotten PathInTheWay "
+            "FileInUse HostHasHome LocationChanged LocationTaken OnAnotherHost PathEscapes PathForgotten PathInTheWay "
             "PathIsFolder PathNotForgettable PathNotInCheckpoint PathNowhere PathOutside PathReserved "
             "PoolerInTheWay ProjectBusy ProjectCopied ProjectForeign ProjectHomeMissing "
             "ProjectInSandbox ProjectMadeMeanwhile ProjectNotFound ProjectUncertain ProjectUnusable "
@@ -71,8 +71,8 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "ToolMissing ToolNotCheckpointable ToolUnknown ToolsUnsafe ToolsUntrusted TreeChanged"
         ),
         "mulligan.errors.stores": (
-            "StoreClockSkewed StoreForbidden StoreForeign StoreMissing StoreMoved StoreNotShared StoreUnreachable "
-            "StoreUnsuitable"
+            "StoreClockSkewed StoreForbidden StoreForeign StoreMissing StoreMoved StoreNotJoinable "
+            "StoreNotShared StoreUnreachable StoreUnsuitable"
         ),
         "mulligan.errors.refused_plans": (
             "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CallNotFound "

@@ -7,9 +7,9 @@ from typing import Literal, Self, TypeAlias
 
 # Operations of `mulligan.Project`, by their names there; `again` is the operation that was refused, or named before.
 Verb: TypeAlias = Literal[
-    "again", "accept", "answer", "apply", "bisect", "cancel", "checkpoints.delete", "checkpoints.diff",
-    "checkpoints.list", "checkpoints.prune", "checkpoints.restore", "checkpoints.show", "checkpoints.verify",
-    "config.add", "config.get", "config.list", "config.set", "config.unset", "correct", "diff",
+    "again", "accept", "answer", "apply", "bisect", "cancel", "checkpoints.create", "checkpoints.delete",
+    "checkpoints.diff", "checkpoints.list", "checkpoints.prune", "checkpoints.restore", "checkpoints.show",
+    "checkpoints.verify", "config.add", "config.get", "config.list", "config.set", "config.unset", "correct", "diff",
     "diff_of_correction", "doctor", "execute", "forget", "gc", "help", "init", "list_tree", "log", "pick_variant",
     "plans", "projects", "prune_projects", "read_path", "redo", "remove_plan", "resolve", "restore_paths", "resume",
     "rollback", "run_command", "save_report", "session", "status", "timeline", "tools.list", "tools.trust",

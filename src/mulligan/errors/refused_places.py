@@ -324,6 +324,16 @@ class DatabaseTooOld(Refused):
     )
 
 
+class OnAnotherHost(Refused):
+    """Another machine has what is wanted: a real folder that a plan works on in place, or that it is applied to."""
+
+    message = "{resource!r} of plan {plan_id} is on the machine {host}, and not on this one"
+    hint = Advice(
+        "run this there; the files of a checkpoint can be had anywhere: ",
+        NextStep("checkpoints.restore", checkpoint=..., to=...),
+    )
+
+
 class HostHasHome(Refused):
     """A shared project has another home on this machine already."""
 

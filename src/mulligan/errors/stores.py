@@ -64,6 +64,20 @@ class StoreForeign(Refused):
     )
 
 
+class StoreNotJoinable(Refused):
+    """The packs of a shared project are on one machine, or the bucket that holds them was not named."""
+
+    message = (
+        "the project in {database} cannot be joined: its packs are not in the bucket that was named, if any"
+    )
+    hint = Advice(
+        "name its bucket: ",
+        NextStep("init", database=..., store=...),
+        "; a project whose packs are in a folder stays on its machine; another schema (`schema=NAME` in the "
+        "address) is a project of its own",
+    )
+
+
 class StoreNotShared(Refused):
     """An object store is set for a project whose rows are in a file on this machine."""
 

@@ -27,6 +27,20 @@ _WHOLE = re.compile(r"[-+]?[0-9]{1,300}|0o[0-7]{1,300}|0x[0-9a-fA-F]{1,300}")
 _DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
+# The words of other programs for keys and tools of a plan file.
+_ALSO_CALLED = {
+    **dict.fromkeys(("cmd", "command", "exec", "script", "sh", "shell"), ("run", "shell")),
+    "bash": ("shell", "run"),
+    "ask": ("decision",),
+    "children": ("subplans",),
+    "label": ("checkpoint",),
+    "question": ("decision",),
+    "retry": ("retries",),
+    "tasks": ("steps",),
+    "jobs": ("steps",),
+    "title": ("name",),
+    "with": ("args",),
+}
 _LONGEST_TIMEOUT = 1e9  # seconds; more than thirty years is not a timeout
 
 
@@ -62,7 +76,9 @@ class Value(Struct, frozen=True):
         """The error of a word that nobody knows, with the nearest that somebody does."""
         words = list(allowed)
         listed = f" (known: {', '.join(words[:20])})" if words else ""
-        return self.wrong(f"there is no {what} {shorten(word)}{listed}", nearest_word(word, words))
+        meant = [each for each in _ALSO_CALLED.get(word, ()) if each in words]
+        near = meant[0] if meant else nearest_word(word, words)
+        return self.wrong(f"there is no {what} {shorten(word)}{listed}", near)
 
     def _described(self) -> str:
         if isinstance(self.node, Items):

@@ -486,7 +486,10 @@ class SandboxKinds(Protocol):
     """All kinds of sandboxes this version can make."""
 
     def of(self, sandbox: Sandbox) -> SandboxKind:
-        """The kind that made this sandbox."""
+        """The kind that made this sandbox; OnAnotherHost for one that another machine has."""
+
+    def come_from(self, places: Sequence[tuple[str, str]]) -> None:
+        """Take note of places on other machines, each with the one here: sandboxes come from there."""
 
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource under the setting `sandbox.strategy`; NotBuiltYet or a refusal by name."""

@@ -32,6 +32,10 @@ class HostRepository(RowRepository):
         """Return all of them."""
         return [_HOST.value(row) for row in self._db.rows(_ALL)]
 
+    def is_elsewhere(self, host: str | None) -> bool:
+        """Return whether something of that machine is not on this one."""
+        return self._places.is_elsewhere(host)
+
     def name_of(self, host: str) -> str:
         """Return the name that people know a machine by; one that no row names goes by its id."""
         found = self.known(host)

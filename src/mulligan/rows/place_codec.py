@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan import errors
+from mulligan.domain.resources.resource import Strategy
 from mulligan.errors import Advice, NextStep
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from mulligan.domain.resources.resource import Sandbox
 
 HOME, PROJECT = "home:", "project:"
+_NOWHERE = "/dev/null"  # nothing can be below it
 
 
 class Places(Struct, frozen=True, kw_only=True):
@@ -51,11 +53,27 @@ class Places(Struct, frozen=True, kw_only=True):
 
     def kept_sandbox(self, sandbox: Sandbox) -> Sandbox:
         """Return a sandbox as its row holds it: it is on this machine."""
-        return replace(_with_paths(sandbox, self.kept), host=self.host)
+        return self.claimed(_with_paths(sandbox, self.kept))
+
+    def claimed(self, sandbox: Sandbox) -> Sandbox:
+        """Return a sandbox as one that is on this machine; the real thing may be on another one."""
+        return replace(sandbox, host=self.host, real_host=sandbox.real_host or self.host)
+
+    def is_elsewhere(self, host: str | None) -> bool:
+        """Return whether something of that machine is not on this one."""
+        return host is not None and self.host not in (None, host)
+
+    def whole_at(self, host: str | None, text: str) -> str:
+        """Return the path of what is on a machine; one of another machine is not a path here, and near none."""
+        return f"{_NOWHERE}/{host}/{text}" if self.is_elsewhere(host) else self.whole(text)
 
     def whole_sandbox(self, sandbox: Sandbox) -> Sandbox:
-        """Return the sandbox of a row, with absolute paths."""
-        return _with_paths(sandbox, self.whole)
+        """Return the sandbox of a row, with absolute paths.
+
+        A copy on another machine has the paths that it will have here.
+        """
+        host = sandbox.host if sandbox.strategy is Strategy.IN_PLACE else None
+        return _with_paths(sandbox, lambda text: self.whole_at(host, text))
 
 
 def leads_out(text: str) -> bool:

@@ -73,7 +73,7 @@ class Transaction:
         """Machines that work in the project."""
         from mulligan.rows.host_names import HostRepository
 
-        return HostRepository(self._db)
+        return HostRepository(self._db, self._places)
 
     @property
     def handles(self) -> HandleRepository:

@@ -114,7 +114,16 @@ class Adapters:
         from mulligan.wiring.surroundings import host_of
 
         host, name = host_of(self.around, self.settings.of_project().host, self.ids.new)
-        return Host(host=host, name=name, home=str(self.home))
+        return Host(host=host, name=name, home=str(self.home), folder=str(self.project))
+
+    @property
+    def here(self) -> str | None:
+        """The id of this machine in a shared project; None in any other."""
+        return None if isinstance(self.database_place, Path) else self.host.host
+
+    def is_elsewhere(self, host: str | None) -> bool:
+        """Return whether something of that machine is not on this one."""
+        return host is not None and host != self.here
 
     def find_host(self) -> Host:
         """Return this machine; who seldom needs it asks here."""
@@ -224,10 +233,14 @@ class Adapters:
     def confinement(self) -> Confinement:
         """Confines what tools may write."""
         from mulligan.adapters.tools.process.confinement import LandlockConfinement
+        from mulligan.wiring.surroundings import state_folder
 
+        homes = state_folder(self.around.environ)
         named = filter(None, [self.around.environ.get("TMPDIR")])
         return LandlockConfinement(
-            kept=(self.home, database) if isinstance(database := self.database_place, Path) else (self.home,),
+            kept=(self.home, homes, database)
+            if isinstance(database := self.database_place, Path)
+            else (self.home, homes),
             project=self.project,
             scratch=self._scratch,
             temporary=[Path(folder) for folder in (*named, *_TEMPORARY) if Path(folder).is_dir()],
@@ -318,6 +331,7 @@ class Adapters:
             store=self.store,
             place=self.place,
             around=self.around,
+            here=self.here,
             pool=lambda: self.settings.of_project().pool,
         )
 

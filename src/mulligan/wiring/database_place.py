@@ -98,6 +98,19 @@ def _has_project(home: str, address: ServerAddress) -> bool:
     return parts_of(url).project == address.project
 
 
+def refuse_second_home(address: ServerAddress, host: str, name: str, home: Path | None) -> None:
+    """Refuse a home for a project that has another one on this machine."""
+    from contextlib import closing
+
+    from mulligan.rows.host_names import HostRepository
+
+    with closing(open_shared(address)) as connection:
+        known = HostRepository(connection).known(host)
+    if known is not None and str(home) != known.home and _has_project(known.home, address):
+        other = "this folder's" if home is None else str(home)
+        raise errors.HostHasHome(host=name, home=known.home, other=other)
+
+
 def make_shared(address: ServerAddress, project: str) -> None:
     """Make the tables of a project that has them not yet; refuse those of another project."""
     from mulligan.adapters.postgres.schema_versions import make_schema

@@ -12,7 +12,7 @@ from mulligan.domain.resources.resource import ResourceType, Strategy
 from mulligan.wiring.surroundings import Surroundings, boot_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mulligan.adapters.homes.home_search import ProjectPlace
     from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
@@ -33,9 +33,19 @@ class ProjectSandboxes:
     """The sandboxes of one project."""
 
     def __init__(
-        self, *, store: SnapshotStore, place: ProjectPlace, around: Surroundings, pool: Callable[[], int]
+        self,
+        *,
+        store: SnapshotStore,
+        place: ProjectPlace,
+        around: Surroundings,
+        here: str | None,
+        pool: Callable[[], int],
     ) -> None:
-        """Capture into this store; git is the user's own, with the caller's environment. Keep `pool` parked trees."""
+        """Capture into this store; git is the user's own, with the caller's environment. Keep `pool` parked trees.
+
+        `here` is the id of this machine in a shared project.
+        """
+        self._here = here
         self._store = store
         self._project = place
         self._around = around
@@ -46,15 +56,20 @@ class ProjectSandboxes:
         """All of them."""
         copied, in_place = Strategy.FILESYSTEM_COPY, Strategy.IN_PLACE
         return LocalSandboxKinds(
-            {
+            here=self._here,
+            come_from=self._come_from,
+            kinds={
                 (ResourceType.FS_DIRECTORY, copied): lambda: self._folders,
                 (ResourceType.FS_DIRECTORY, in_place): lambda: self._folders_in_place,
                 (ResourceType.GIT_CHECKOUT, Strategy.GIT_WORKTREE): lambda: self._checkouts,
                 (ResourceType.GIT_CHECKOUT, in_place): lambda: self._checkouts_in_place,
                 (ResourceType.SQLITE, copied): lambda: self._databases,
                 (ResourceType.SQLITE, in_place): lambda: self._databases_in_place,
-            }
+            },
         )
+
+    def _come_from(self, places: Sequence[tuple[str, str]]) -> None:
+        self._git.come_from(places)  # git is asked for when sandboxes come from elsewhere, not before
 
     @property
     def repositories(self) -> CheckpointRepositories:

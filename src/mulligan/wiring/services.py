@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from mulligan.application.timeline.only_undo import OnlyUndoService
     from mulligan.application.timeline.timeline_queries import TimelineQueries
     from mulligan.application.timeline.timeline_service import TimelineService
+    from mulligan.application.timeline.timeline_windows import TimelineWindows
     from mulligan.domain.plans.plan import PlanDefinition
     from mulligan.domain.plans.step import Subplans
     from mulligan.domain.text.ids import PlanId
@@ -129,6 +130,7 @@ class Services:
     sessions: SessionService = _in("runs.sessions.SessionService")
     tree_queries: TreeQueries = _in("queries.tree_queries.TreeQueries")
     timeline: TimelineQueries = _in("timeline.timeline_queries.TimelineQueries")
+    timeline_windows: TimelineWindows = _in("timeline.timeline_windows.TimelineWindows")
     tries: TryService = _in("forks.variant_trial.TryService")
     turns: TimelineService = _in("timeline.timeline_service.TimelineService")
     variants: VariantQueries = _in("forks.variant_queries.VariantQueries")
@@ -173,6 +175,7 @@ class Services:
     stages = _in("runs.run_stages.RunStages")
     subplans = _in("subplans.subplan_service.SubplanService")
     sweeps: SweepService = _in("checkpoints.project_sweep.SweepService")
+    transfer = _in("sandboxes.sandbox_transfer.SandboxTransfer")
     undos = _in("rollback.outside_effects.UndoService")
     work_groups = _in("checkpoints.groups_at_work.WorkGroupService")
     ways = _in("rollback.way_back.WayBackService")

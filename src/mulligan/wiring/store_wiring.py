@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     from mulligan.adapters.object_packs.commit_check import CommitCheck
     from mulligan.adapters.object_packs.pack_register import PackRegister
     from mulligan.adapters.object_packs.row_leases import RowLeases
+    from mulligan.adapters.postgres.server_address import ServerAddress
     from mulligan.adapters.snapshots.packed_trees import PackedTrees
     from mulligan.adapters.snapshots.store import PackedSnapshotStore
+    from mulligan.config import Settings
     from mulligan.ports import Leases, PackStorage
     from mulligan.wiring.adapters import Adapters
+    from mulligan.wiring.surroundings import Surroundings
 
 
 def pack_storage(project: Adapters) -> PackStorage:
@@ -76,6 +79,21 @@ class ObjectStore(Struct, frozen=True, eq=False):
     leases: RowLeases
     check: CommitCheck
     register: PackRegister
+
+
+def refuse_foreign_store(url: str, settings: Settings, around: Surroundings, database: ServerAddress) -> None:
+    """Refuse a bucket that is not the one of the project in a database; nothing is written there."""
+    from mulligan.adapters.object_packs.bucket import Bucket
+    from mulligan.adapters.object_packs.store_address import store_address
+    from mulligan.adapters.object_packs.store_probe import owner_of
+    from mulligan.wiring.database_place import require_package
+
+    require_package("obstore", "packs in an object store")
+    address = store_address(url, endpoint=settings.store_endpoint, environ=around.environ, user=Path.home())
+    if (owner := owner_of(Bucket(address))) is None:
+        raise errors.StoreNotJoinable(database=database.shown)
+    if owner != database.project:
+        raise errors.StoreForeign(store=address.shown, reason="it belongs to another project")
 
 
 def object_store_of(project: Adapters, url: str) -> ObjectStore:

@@ -13,7 +13,7 @@ from mulligan.rows.sql_connection import SqlConnection
 from tests.contracts.database.conftest import PLAN
 from tests.unit.examples import a_snapshot
 
-HERE = Host(host="H1", name="build-7", home="/home/of/it")
+HERE = Host(host="H1", name="build-7", home="/home/of/it", folder="/project")
 
 
 def test_a_machine_is_noted_once_and_again_where_it_changed(

@@ -34,6 +34,14 @@ def probe(bucket: Bucket) -> None:
         bucket.delete([key])
 
 
+def owner_of(bucket: Bucket) -> str | None:
+    """Return the id of the project that a bucket's prefix belongs to; None: nobody's."""
+    try:
+        return bucket.get(DEPLOYMENT).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return None
+
+
 def claim_bucket(bucket: Bucket, deployment: str, *, has_packs: bool) -> None:
     """Make the bucket's prefix that of this project, or make sure that it is; StoreForeign where it is not."""
     own = deployment.encode()

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 NEWEST_VERSION = 4  # of the files in migrations/; opening a database of today reads none of them
 _HOSTS = 3  # the version that records which machine has what
+_OF_ONE_HOST = (
+    "UPDATE sandboxes SET host = %(host)s, real_host = %(host)s",
+    "UPDATE real_changes SET host = %(host)s, real_host = %(host)s",
+    "UPDATE intents SET host = %(host)s",
+)
 _STATE = "SELECT version, id FROM schema_version, deployment"
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('mulligan schema ' || %s, 0))"
 _IS_THERE = "SELECT to_regclass('schema_version') IS NOT NULL"
@@ -88,8 +93,8 @@ def upgrade_schema(address: ServerAddress, host: str) -> tuple[int, int]:
             refuse_version(address, found)
         _migrate(raw, found)
         if found < _HOSTS:
-            for table in ("sandboxes", "real_changes"):
-                raw.execute(SQL("UPDATE {} SET host = %s").format(Identifier(table)), (host,))
+            for statement in _OF_ONE_HOST:
+                raw.execute(statement, {"host": host})
     return found, NEWEST_VERSION
 
 

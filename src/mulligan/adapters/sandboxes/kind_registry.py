@@ -1,7 +1,7 @@
 """The kinds of sandboxes, and the choice of one for a resource."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, cast
@@ -9,8 +9,12 @@ from typing import Any, cast
 from msgspec import Struct
 
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
-from mulligan.errors import ResourceUnsuitable, SystemFailed
+from mulligan.errors import OnAnotherHost, ResourceUnsuitable, SystemFailed
 from mulligan.ports import ApplyOrder, SandboxKind, SandboxOrder
+
+
+def _nothing(_: Sequence[tuple[str, str]]) -> None:
+    """Do nothing: no sandbox comes from another machine."""
 
 
 class LocalSandboxKinds(Struct, frozen=True, eq=False):
@@ -19,7 +23,12 @@ class LocalSandboxKinds(Struct, frozen=True, eq=False):
     # One that no resource needs is never asked for.
     kinds: Mapping[tuple[ResourceType, Strategy], Callable[[], SandboxKind]]
 
+    here: str | None = None  # the id of this machine in a project of several
+    come_from: Callable[[Sequence[tuple[str, str]]], None] = _nothing
+
     def of(self, sandbox: Sandbox) -> SandboxKind:
+        if self.here is not None and sandbox.host not in (None, self.here):
+            raise OnAnotherHost(resource=sandbox.resource, host=sandbox.host, plan_id=sandbox.plan_id)
         return self._made(sandbox.type, sandbox.strategy)
 
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:

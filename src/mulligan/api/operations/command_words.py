@@ -12,6 +12,7 @@ COMMANDS = {
     "apply": "apply {plan:PLAN}",
     "bisect": "bisect {plan:PLAN} -- {words:COMMAND}",
     "cancel": "cancel {plan:PLAN}",
+    "checkpoints.create": "checkpoint create {plan:PLAN}",
     "checkpoints.delete": "checkpoint delete {checkpoint:ID}",
     "checkpoints.diff": "checkpoint diff {old:A} {new:B}",
     "checkpoints.list": "checkpoint list {plan:PLAN}",
@@ -42,7 +43,7 @@ COMMANDS = {
     "read_path": "show {checkpoint:CHECKPOINT} {path:PATH}",
     "redo": "redo",
     "remove_plan": "rm {plan:PLAN}",
-    "resolve": "plan resolve {plan:PLAN}",
+    "resolve": "plan resolve {plan:PLAN} {paths:PATH}",
     "restore_paths": "restore {checkpoint:CHECKPOINT} {paths:PATH}",
     "resume": "resume {plan:PLAN}",
     "rollback": "rollback {plan:PLAN} {checkpoint:CHECKPOINT}",
@@ -68,6 +69,8 @@ OPTIONS = {
     "count": ("-n", "N"),
     "database": ("--database", "ADDRESS"),
     "delete": ("--delete", ""),
+    "end_processes": ("--end-processes", ""),
+    "execute": ("--no-execute", ""),
     "dry_run": ("--dry-run", ""),
     "force": ("--force", ""),
     "fresh": ("--fresh", ""),
@@ -77,6 +80,9 @@ OPTIONS = {
     "home": ("--home", "PATH"),
     "include": ("--include", "PATH"),
     "corrected": ("--plan", "FILE"),
+    "keep_commits": ("--keep-commits", ""),
+    "label": ("--label", "TEXT"),
+    "message": ("--message", "TEXT"),
     "mode": ("--mode", "MODE"),
     "name": ("--name", "N"),
     "new": ("--to", "CP"),
@@ -85,9 +91,12 @@ OPTIONS = {
     "only": ("--only", "WHAT"),
     "onto_branch": ("--onto-branch", ""),
     "project": ("--project", "PATH"),
+    "rationale": ("--rationale", "TEXT"),
+    "reason": ("--reason", "TEXT"),
     "resource": ("--resource", "PATH"),
     "sandbox": ("--sandbox", ""),
     "store": ("--store", "ADDRESS"),
+    "start": ("--from", "CP"),
     "superseded": ("--all", ""),
     "take_over": ("--take-over", ""),
 }
@@ -115,7 +124,7 @@ def command_line(step: NextStep) -> str:
             words += _value(facts.pop(name), placeholder or "")
     options: list[str] = []
     for name, value in facts.items():
-        option, placeholder = OPTIONS[name]
+        option, placeholder = ("--commit", "") if (name, value) == ("commit", True) else OPTIONS[name]
         several = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
         for each in several:  # given once each
             options += [option, *(_value(each, placeholder) if placeholder else ())]

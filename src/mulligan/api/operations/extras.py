@@ -8,15 +8,20 @@ from importlib import metadata
 
 from mulligan.errors import ExtraMissing
 
+# Of each extra the packages that it is for, and the oldest major version of each.
 _PACKAGES = {
-    "langgraph": ("langgraph", 1),
-    "mcp": ("mcp", 2),
-}  # of each extra the package that it is for, and the oldest major version
+    "langgraph": {"langgraph": 1},
+    "mcp": {"mcp": 2},
+    "ui": {"jinja2": 3, "pygments": 2, "starlette": 1, "uvicorn": 0},
+}
 
 
 def has_extra(extra: str) -> bool:
     """Return whether the packages of an extra are installed; nothing is imported."""
-    package, oldest = _PACKAGES[extra]
+    return all(_is_there(package, oldest) for package, oldest in _PACKAGES[extra].items())
+
+
+def _is_there(package: str, oldest: int) -> bool:
     try:
         version = metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from mulligan import errors
 from mulligan.adapters.homes.home_search import place_of
+from mulligan.adapters.postgres.server_address import ServerAddress
 from mulligan.adapters.settings_files import read_settings, set_setting
 from mulligan.config import Source, parse_value
 from mulligan.config.database_address import POSTGRESQL, parts_of
 from mulligan.wiring.adapters import Adapters
-from mulligan.wiring.database_place import database_in, make_shared, shared_project_in
+from mulligan.wiring.database_place import database_in, make_shared, refuse_second_home, shared_project_in
 from mulligan.wiring.home_wiring import make
 from mulligan.wiring.layered_settings import LayeredSettings
-from mulligan.wiring.store_wiring import object_store_of
-from mulligan.wiring.surroundings import index_of
+from mulligan.wiring.store_wiring import object_store_of, refuse_foreign_store
+from mulligan.wiring.surroundings import host_of, index_of
 from mulligan.wiring.system_clock import UlidSource
 
 if TYPE_CHECKING:
@@ -27,11 +28,12 @@ _STORE = "core.store.url"
 
 
 def make_shared_project(
-    around: Surroundings, folder: str, home: str | None, *, fresh: bool, database: str
+    around: Surroundings, folder: str, home: str | None, *, fresh: bool, database: str, store: str | None
 ) -> tuple[ProjectPlace, bool]:
     """Make the home of a folder, and the tables that hold its rows; return where it is and whether it is new.
 
-    The home names the tables before they are made: the same command completes what a killed process began.
+    The home names the tables before they are made: the same command completes what a killed process began. Tables that
+    are there already are joined, if their packs are in the bucket that `store` names.
     """
     if not database.startswith(POSTGRESQL):
         raise errors.SettingInvalid(
@@ -45,13 +47,17 @@ def make_shared_project(
     there = shared_project_in(database)  # first: without a server nothing is made
     found = None if fresh else place_of((around.folder / folder).resolve(), index_of(around))
     project = _own_project(found.home, wanted.place) if found is not None else None
+    joins = there is not None and there != project
     if there is not None and there != project:
-        raise errors.NotBuiltYet(
-            feature=f"a second home for the project in {wanted.place}",
-            hint="name another schema for a project of its own: put `schema=NAME` behind the `?` of the address",
-        )
+        if project is not None:  # other tables than those it had are there now
+            raise errors.DatabaseOfAnotherProject(database=wanted.place)
+        project = there
+        _refuse_unjoinable(around, found, wanted.holding(project), store)
     place, new = make(around, folder, home, fresh=fresh)
     project = project or UlidSource().new()
+    if joins and store is not None:  # before its rows can be reached: without it packs would go into the home
+        value = str(parse_value(_STORE, store, Source.COMMAND_LINE))
+        set_setting(place.home / "config.toml", Source.PROJECT_FILE, _STORE, value)
     address = wanted.holding(project)
     set_setting(place.home / "config.toml", Source.PROJECT_FILE, _KEY, address)
     settings = LayeredSettings(
@@ -64,6 +70,22 @@ def make_shared_project(
         )
     make_shared(made, project)
     return place, new
+
+
+def _refuse_unjoinable(
+    around: Surroundings, found: ProjectPlace | None, address: str, store: str | None
+) -> None:
+    """Refuse to join a project whose packs this machine cannot reach, or that has a home here already."""
+    home = found.home if found is not None else None
+    settings = LayeredSettings(
+        around=around, project_file=home / "config.toml" if home else None
+    ).of_project()
+    database = ServerAddress.of(address)
+    if store is None:
+        raise errors.StoreNotJoinable(database=database.shown)
+    host, name = host_of(around, settings.host, UlidSource().new)
+    refuse_second_home(database, host, name, home)
+    refuse_foreign_store(str(parse_value(_STORE, store, Source.COMMAND_LINE)), settings, around, database)
 
 
 def _own_project(home: Path, wanted: str) -> str | None:

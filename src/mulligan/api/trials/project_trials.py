@@ -10,6 +10,7 @@ from mulligan.api.project_upkeep import ProjectUpkeep
 
 if TYPE_CHECKING:
     from mulligan.api.trials.variant_words import Tried
+    from mulligan.application.forks.variant_queries import Variant
     from mulligan.application.runs.plan_executor import Execution
     from mulligan.domain.resources.resource import Resource
     from mulligan.domain.trees.diff import Diff
@@ -68,6 +69,14 @@ class ProjectTrials(ProjectUpkeep):
         services = self._services
         plan_id = services.variants.newest_try() if plan is None else services.queries.plan_id(plan)
         return outcome(services, plan_id)
+
+    def variant(self, word: str, *, plan: str | None = None) -> tuple[Tried, Variant]:
+        """Return a variant, which is named as in `pick_variant`, with its try."""
+        from mulligan.api.trials.variant_words import find_variant, outcome
+
+        services = self._services
+        plan_id, found = find_variant(services, word, plan)
+        return outcome(services, plan_id), found
 
     def tried(self, plan: str, execution: Execution) -> Tried | None:
         """Return what an execution, such as a resume, made of a try; None: the plan is not one, or stopped before."""

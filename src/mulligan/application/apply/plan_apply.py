@@ -18,7 +18,7 @@ from mulligan.application.apply.branch_rule import OnBranch, branches_of
 from mulligan.application.apply.real_change_service import RealChangeService, record_deed
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
-from mulligan.application.plans.guards import not_ready, refuse_ended
+from mulligan.application.plans.guards import not_ready, on_another, refuse_ended
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
@@ -135,6 +135,10 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
         if not run.sandboxes:
             name = run.plan.definition.resources[0].name
             raise SandboxMissing(resource=name, path="it was removed when the plan was applied")
+        with self.database.reading() as db:
+            for sandbox in copies(run.sandboxes):
+                if db.hosts.is_elsewhere(sandbox.real_host):
+                    raise on_another(db, run.plan.plan_id, sandbox.resource, sandbox.real_host)
         self.manager.require(run.sandboxes)
         reals: list[Sandbox] = []
         for sandbox in copies(run.sandboxes):
@@ -146,7 +150,8 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
                 raise LocationChanged(
                     resource=sandbox.resource, path=sandbox.location, reason=exc.facts["reason"]
                 ) from exc
-            real = replace(sandbox, strategy=Strategy.IN_PLACE, path=str(location.resolve()))
+            path = str(location.resolve())
+            real = replace(sandbox, strategy=Strategy.IN_PLACE, path=path, host=sandbox.real_host)
             self.kinds.of(real).refuse_apply(real, commit=bool(wishes.commit))
             if not wishes.onto_branch:
                 self._refuse_other_branch(run, sandbox, real, wishes, turn)

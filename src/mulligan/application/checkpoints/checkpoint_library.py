@@ -167,10 +167,10 @@ class CheckpointLibrary(Struct, kw_only=True, frozen=True, eq=False):
     def _lacking(
         self, wanted: Sequence[tuple[CheckpointGroup, Checkpoint]]
     ) -> dict[Snapshot, tuple[Damage, ...]]:
-        """Find what snapshots need outside the store, for plans that still have sandboxes."""
+        """Find what snapshots need outside the store, for plans that still have sandboxes on this machine."""
         found: dict[Snapshot, tuple[Damage, ...]] = {}
         with self.database.reading() as db:
-            sandboxes = [s for p in {group.plan_id for group, _ in wanted} for s in db.sandboxes.list(p)]
+            sandboxes = [s for p in {group.plan_id for group, _ in wanted} for s in db.sandboxes.here_of(p)]
         for sandbox in sandboxes:
             snapshots = dict.fromkeys(
                 checkpoint.snapshot

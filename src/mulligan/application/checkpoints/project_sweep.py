@@ -136,7 +136,7 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
     def _kept(self, over: Collection[PlanId]) -> list[KeptSandbox]:
         """Return the copies that plans keep, the largest first; those of plans in `over` are removed."""
         with self.database.reading() as db:
-            copies = [s for s in db.sandboxes.all() if s.strategy is not Strategy.IN_PLACE]
+            copies = [s for s in db.sandboxes.here() if s.strategy is not Strategy.IN_PLACE]
             plans = {s.plan_id: lineage(db, s.plan_id) for s in copies if s.plan_id not in over}
         found = [
             _kept_sandbox(tops[0], tops[-1], folder, self.folders.size_of(folder))
@@ -240,8 +240,9 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
             return {*db.checkpoints.snapshots(), *bases, *db.real_changes.snapshots()}
 
     def _sandboxes_but(self, over: Collection[PlanId]) -> list[Sandbox]:
+        """Return the sandboxes on this machine."""
         with self.database.reading() as db:
-            return [sandbox for sandbox in db.sandboxes.all() if sandbox.plan_id not in over]
+            return [sandbox for sandbox in db.sandboxes.here() if sandbox.plan_id not in over]
 
     def _refuse_foreign_database(self) -> None:
         """Refuse to delete by the rows of a database that does not record these snapshots."""
@@ -289,10 +290,11 @@ class SweepService(Struct, kw_only=True, frozen=True, eq=False):
         return folders | self._remove(self.repositories, unnamed_repositories, dry_run=dry_run)
 
     def _named(self, plan_id: PlanId, over: Collection[PlanId]) -> Sequence[Sandbox]:
+        """Return the sandboxes of a plan here: a folder of one that went to another machine is not needed."""
         if plan_id in over:
             return ()
         with self.database.reading() as db:
-            return db.sandboxes.list(plan_id)
+            return db.sandboxes.here_of(plan_id)
 
 
 def _kept_sandbox(top: Plan, plan: Plan, folder: Path, size: int) -> KeptSandbox:

@@ -55,7 +55,8 @@ class RealResources(Struct, kw_only=True, frozen=True, eq=False):
         location = self.project / resource.location if made is None else Path(made.location)
         real = self.plain(plan, resource) if made is None else made
         if made is not None and made.strategy is not Strategy.IN_PLACE:
-            real = replace(made, strategy=Strategy.IN_PLACE, path=str(location.resolve()))
+            path = str(location.resolve())
+            real = replace(made, strategy=Strategy.IN_PLACE, path=path, host=made.real_host)
         try:
             self.kinds.of(real).check(replace(resource, from_revision=None, create=True), location)
         except ResourceUnsuitable as exc:

@@ -17,6 +17,7 @@ from mulligan.errors import (
     LocationTaken,
     NewerWork,
     NextStep,
+    OnAnotherHost,
     PlanAlreadyApplied,
     PlanCancelled,
     PlanIsChild,
@@ -61,7 +62,10 @@ def refuse_ended(plan: Plan, sandboxes: Sequence[Sandbox] = ()) -> None:
 def cancelled(plan: Plan) -> PlanCancelled:
     """Return the refusal of a plan that was cancelled or dropped, with what can still be done with it."""
     look: tuple[str | NextStep, ...] = ()
-    if plan.current_group_id is not None:
+    done = plan.progress.step_index or plan.progress.steps or plan.progress.taken or plan.failure is not None
+    if plan.current_group_id is not None and not done:  # it was undone before it ended
+        look = (NextStep("timeline"), " shows what was done and undone, ")
+    elif plan.current_group_id is not None:
         restore = NextStep("restore_paths", checkpoint=plan.current_group_id, paths=...)
         look = (
             NextStep("diff", plan=plan.handle),
@@ -78,6 +82,25 @@ def _again(plan: Plan) -> NextStep:
     if words is not None or plan.definition.command:
         return NextStep("run_command", words=words or ...)
     return NextStep("execute", plan=...)
+
+
+def refuse_elsewhere(db: Transaction, plan_id: PlanId) -> None:
+    """Refuse a plan that works in place, is applied, or was changing real resources, on another machine."""
+    for sandbox in db.sandboxes.list(plan_id):
+        if sandbox.strategy is Strategy.IN_PLACE and db.hosts.is_elsewhere(sandbox.host):
+            raise on_another(db, plan_id, sandbox.resource, sandbox.host)
+    for change in db.real_changes.list(plan_id):
+        if db.hosts.is_elsewhere(change.real.host):
+            raise on_another(db, plan_id, change.real.resource, change.real.host)
+    for intent in db.intents.list(plan_id):
+        if intent.locations and db.hosts.is_elsewhere(intent.host):
+            raise on_another(db, plan_id, intent.locations[0].rpartition(":")[2], intent.host)
+
+
+def on_another(db: Transaction, plan_id: PlanId, resource: str, host: str | None) -> OnAnotherHost:
+    """Return the refusal of what another machine has, by the name of that."""
+    name = db.hosts.name_of(host or "")
+    return OnAnotherHost(plan_id=db.plans.get(plan_id).handle, resource=resource, host=name)
 
 
 def refuse_conflicts(plan: Plan) -> None:
@@ -157,15 +180,27 @@ def in_place_at(db: Transaction, plan_id: PlanId | None, path: str) -> list[Plan
 def refuse_taken(db: Transaction, plan_id: PlanId | None, path: str, at_work: AtWork | None = None) -> None:
     """Refuse a real resource that another plan in place holds."""
     for other in in_place_at(db, plan_id, path):
-        if holds_folder(other, at_work):
-            raise LocationTaken(path=path, plan_id=other.plan_id)
+        if not holds_folder(other, at_work):
+            continue
+        if other.state is State.PROCESSING and (at_work is None or at_work(other.plan_id)):
+            raise running_there(other.plan_id, path)
+        raise LocationTaken(path=path, plan_id=other.plan_id)
 
 
 def refuse_running(db: Transaction, plan_id: PlanId, path: str, at_work: AtWork) -> None:
     """Refuse a real resource on which another plan runs in place."""
     for other in in_place_at(db, plan_id, path):
         if other.state is State.PROCESSING and at_work(other.plan_id):
-            raise LocationTaken(path=path, plan_id=other.plan_id)
+            raise running_there(other.plan_id, path)
+
+
+def running_there(other: PlanId, path: str) -> LocationTaken:
+    """Return the refusal of a real resource on which another plan runs."""
+    cancel = NextStep("cancel", plan=other)
+    hint = Advice(
+        "it is running: wait until it has finished, or stop it with ", cancel, ", which keeps its changes"
+    )
+    return LocationTaken(path=path, plan_id=other, hint=hint)
 
 
 def changing_at(db: Transaction, plan_id: PlanId | None, path: str) -> list[PlanId]:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mulligan.application.checkpoints.project_sweep import SweepService
+from mulligan.application.plans.guards import refuse_elsewhere
 from mulligan.application.plans.settings_source import SettingsSource
 from mulligan.application.runs.run import Run
 from mulligan.application.subplans.child_plans import below
@@ -30,8 +31,13 @@ class PlanClaims:
         settings: SettingsSource,
         sweeps: SweepService,
         find_recovery: Callable[[], "Recovery"],
+        here: str | None,
     ) -> None:
-        """Call `find_recovery` only where a process that died, or lost the plan, left work behind."""
+        """Call `find_recovery` only where a process that died, or lost the plan, left work behind.
+
+        `here` is the id of this machine in a project of several.
+        """
+        self._here = here
         self._database = database
         self._locks = locks
         self._settings = settings
@@ -52,6 +58,8 @@ class PlanClaims:
         """Hold the plan, including the unfinished work of a process that died."""
         with self._locks.hold(plan_id):
             with act("plan.claim"), self._database.writing() as db:
+                if self._here is not None:
+                    refuse_elsewhere(db, plan_id)
                 claim = Claim(plan_id=plan_id, fence=db.plans.raise_fence(plan_id))
                 for child in self._outlived.get(plan_id, ()):
                     db.plans.raise_fence(child)
@@ -69,6 +77,8 @@ class PlanClaims:
             if plan_id in self._outlived:
                 self._find_recovery().renew(run, self._outlived[plan_id])
                 del self._outlived[plan_id]
+            if self._here is not None and any(s.host not in (None, self._here) for s in run.sandboxes):
+                self._find_recovery().bring(run)
             yield run
             self._sweeps.after_work(run)
 

@@ -9,6 +9,7 @@ from mulligan.application.rollback.return_service import ReturnService
 from mulligan.application.runs.run import Run
 from mulligan.application.sandboxes.sandbox_renewal import SandboxRenewal
 from mulligan.application.sandboxes.sandbox_service import SandboxService
+from mulligan.application.sandboxes.sandbox_transfer import SandboxTransfer
 from mulligan.boundaries import act
 from mulligan.domain.plans.intent import Intent, IntentKind
 from mulligan.domain.text.ids import PlanId
@@ -25,6 +26,7 @@ class Recovery(Struct, kw_only=True, frozen=True, eq=False):
     real_changes: RealChangeService
     sandboxes: SandboxService
     renewal: SandboxRenewal
+    transfer: SandboxTransfer
     clock: Clock
 
     def finish(self, run: Run, intent: Intent) -> None:
@@ -47,6 +49,10 @@ class Recovery(Struct, kw_only=True, frozen=True, eq=False):
             for process in ended:
                 text = f"ended a process that a killed run had left running: {process}"
                 run.announce(text, self.clock.now())
+
+    def bring(self, run: Run) -> None:
+        """Make sandboxes again that another machine has."""
+        self.transfer.bring(run, self.clock.now())
 
     def renew(self, run: Run, children: Sequence[PlanId]) -> None:
         """Move the sandboxes of the plan, and of the children taken with it, to folders that no process has open."""

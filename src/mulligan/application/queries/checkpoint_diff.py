@@ -138,6 +138,7 @@ class DiffService(Struct, kw_only=True, frozen=True, eq=False):
             files=files,
             folders=folders,
             patch=b"".join(diff.patch for diff in diffs),
+            sizes=tuple(len(patch) for diff in diffs for patch in diff.patches),
             messages=(*messages, *_beyond_patch(files, folders)),
             hidden=not_shown,
         )

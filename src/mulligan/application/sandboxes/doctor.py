@@ -198,7 +198,8 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
         """Settle changes of real resources that were cut off, unless a resume of the plan does so."""
         for plan in plans:
             with self.database.reading() as db:
-                intents = [i for i in db.intents.list(plan.plan_id) if i.locations]
+                found = db.intents.list(plan.plan_id)
+                intents = [i for i in found if i.locations and not db.hosts.is_elsewhere(i.host)]
             ended = plan.is_final or any(i.kind is IntentKind.RESTORE for i in intents)
             if intents and ended and self.locks.holder(plan.plan_id) is None:
                 with self.claims.open(plan.plan_id, observer):

@@ -29,6 +29,7 @@ class EndedSandboxes(Struct, kw_only=True, frozen=True, eq=False):
     repositories: PlanFolders
     locks: Locks
     settings: SettingsSource
+    is_elsewhere: Callable[[str | None], bool]
 
     def forget_unwanted(self, *, dry_run: bool) -> tuple[Sandbox, ...]:
         """Forget those that `sandbox.cleanup` does not keep; the caller removes their folders."""
@@ -87,6 +88,8 @@ class EndedSandboxes(Struct, kw_only=True, frozen=True, eq=False):
 
     def _is_removed(self, sandbox: Sandbox) -> bool:
         """Return whether its folder is gone; for a checkout in place, the repository of its checkpoints."""
+        if self.is_elsewhere(sandbox.host):
+            return False
         if sandbox.strategy is Strategy.IN_PLACE:
             return sandbox.git_dir is not None and self.repositories.is_free(Path(sandbox.git_dir))
         if not self._is_here(sandbox):
@@ -95,6 +98,8 @@ class EndedSandboxes(Struct, kw_only=True, frozen=True, eq=False):
         return self.folders.is_free(plan / Path(sandbox.path).relative_to(plan).parts[0])
 
     def _is_here(self, sandbox: Sandbox) -> bool:
+        if self.is_elsewhere(sandbox.host):
+            return False
         in_place = sandbox.strategy is Strategy.IN_PLACE
         return in_place or Path(sandbox.path).is_relative_to(self.sandbox_home / sandbox.plan_id)
 

@@ -26,9 +26,9 @@ class SandboxRepairs(Struct, kw_only=True, frozen=True, eq=False):
     locks: Locks
 
     def missing(self, plan: Plan) -> list[Sandbox]:
-        """Return the plan's sandboxes that do not exist."""
+        """Return the plan's sandboxes on this machine that do not exist."""
         with self.database.reading() as db:
-            sandboxes = db.sandboxes.list(plan.plan_id)
+            sandboxes = db.sandboxes.here_of(plan.plan_id)
         return [s for s in sandboxes if not self.kinds.of(s).exists(s)]
 
     def remake(self, plan: Plan, missing: Sequence[Sandbox], observer: Observer) -> dict[str, str]:
@@ -54,7 +54,7 @@ class SandboxRepairs(Struct, kw_only=True, frozen=True, eq=False):
         try:
             with self.locks.hold(plan.plan_id), self.store.hold():
                 with self.database.reading() as db:
-                    sandboxes = db.sandboxes.list(plan.plan_id)
+                    sandboxes = db.sandboxes.here_of(plan.plan_id)
                 return self.publish_again(plan.plan_id, sandboxes)
         except PlanBusy:
             return 0
@@ -77,7 +77,7 @@ class SandboxRepairs(Struct, kw_only=True, frozen=True, eq=False):
         with self.store.hold():
             with self.database.reading() as db:
                 groups = db.checkpoints.list(plan.plan_id, superseded=True)
-                sandboxes = db.sandboxes.list(plan.plan_id)
+                sandboxes = db.sandboxes.here_of(plan.plan_id)
             for sandbox in sandboxes:
                 checkpoints = [group.checkpoint_of(sandbox.resource) for group in groups]
                 wanted = dict.fromkeys(checkpoint.snapshot for checkpoint in checkpoints)

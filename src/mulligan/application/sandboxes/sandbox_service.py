@@ -81,6 +81,7 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
     forks: ForkSources
     ids: Ids
     clock: Clock
+    is_elsewhere: Callable[[str | None], bool]
 
     def check(self, definition: PlanDefinition, settings: Settings) -> None:
         """Refuse resources that no sandbox can be made of, and any new plan where the homes hold too much already."""
@@ -165,7 +166,8 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
 
         def fork(_kind: SandboxKind, order: SandboxOrder) -> tuple[Sandbox, Capture]:
             name = order.resource.name
-            made = self.kinds.of(parents[name]).fork(order, parents[name], bases[name], run.observer)
+            parent = replace(parents[name], host=None)  # its snapshot is enough, wherever it is
+            made = self.kinds.of(parent).fork(order, parent, bases[name], run.observer)
             return made, Capture(snapshot=bases[name], size_bytes=0, files=0, unheld=())
 
         orders = [self._order(run, resource) for resource in run.plan.definition.resources]
@@ -225,7 +227,8 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
 
     def remove(self, sandboxes: Sequence[Sandbox], observer: Observer) -> None:
         """Park or remove sandboxes that no row refers to: a crash leaves a folder, never a row without one."""
-        for sandbox in one_by_one(sandboxes, "sandboxes removed", observer):
+        here = [sandbox for sandbox in sandboxes if not self.is_elsewhere(sandbox.host)]
+        for sandbox in one_by_one(here, "sandboxes removed", observer):
             self.kinds.of(sandbox).park(sandbox)
 
     def undo(self, run: Run, intent: Intent) -> None:

@@ -1,6 +1,6 @@
 """Finds child plans, and ends them: with their step, when their parent goes back, and with their parent."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -24,6 +24,7 @@ class ChildPlans(Struct, kw_only=True, frozen=True, eq=False):
 
     kinds: SandboxKinds
     locks: Locks
+    is_elsewhere: Callable[[str | None], bool]
 
     def refuse_busy(self, children: Sequence[Child]) -> None:
         """Refuse to end children that a process works on."""
@@ -57,7 +58,8 @@ class ChildPlans(Struct, kw_only=True, frozen=True, eq=False):
         With `room` so many copies of a resource may be parked, for children that are to come.
         """
         for sandbox in sandboxes:
-            self.kinds.of(sandbox).park(sandbox, room=room)
+            if not self.is_elsewhere(sandbox.host):
+                self.kinds.of(sandbox).park(sandbox, room=room)
 
 
 def children_left_behind(

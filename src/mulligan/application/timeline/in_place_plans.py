@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from mulligan.application.plans.guards import holds_folder, in_place_at
+from mulligan.application.plans.guards import holds_folder, in_place_at, running_there
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.plans.plan_service import PlanService
 from mulligan.application.runs.commit import Entry
@@ -15,7 +15,7 @@ from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Phase, Plan, State
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
-from mulligan.errors import LocationTaken, PlanBusy
+from mulligan.errors import PlanBusy
 from mulligan.ports import Clock, Observer
 from mulligan.rows.database import Database
 
@@ -65,7 +65,7 @@ class InPlacePlans(Struct, kw_only=True, frozen=True, eq=False):
                 entry = Entry(type=EventType.PLAN_STATE, data=data, at=self.clock.now())
                 self.plans.end(other, state, entry, clean_up=False)
         except PlanBusy as exc:
-            raise LocationTaken(path=location, plan_id=plan_id) from exc
+            raise running_there(plan_id, location) from exc
 
 
 def _has_stopped(run: Run) -> bool:

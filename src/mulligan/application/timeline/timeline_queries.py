@@ -88,25 +88,30 @@ class TimelineQueries(Struct, kw_only=True, frozen=True, eq=False):
         """Return the newest entries, newest first."""
         with self.trees.hold(), self.database.reading() as db:
             found = db.entries.newest(limit)
-            return Listing(self._views(db, found), older=db.entries.count() - len(found))
+            return Listing(self.views(db, found), older=db.entries.count() - len(found))
 
     def entry(self, number: int) -> EntryView:
         """Return one entry."""
         with self.trees.hold(), self.database.reading() as db:
-            return self._views(db, [db.entries.get(number)])[0]
+            return self.views(db, [db.entries.get(number)])[0]
 
     def sides(self, number: int) -> tuple[PlanId, GroupId, GroupId]:
         """Return the plan of an entry, and the groups before and after it, which can be compared."""
         with self.database.reading() as db:
             entry = db.entries.get(number)
-            if entry.kind in (DeedKind.APPLY, DeedKind.UNAPPLY):
-                groups = _applied(db, entry)
-            else:
-                groups = entry.before_group, entry.after_group or db.plans.get(entry.plan_id).current_group_id
-            before, after = (_group(db, group) for group in groups)
-        if before is None or after is None:
+            groups = self.groups(db, entry)
+        if groups is None:
             raise errors.NothingToCompare(number=number)
-        return entry.plan_id, before.group_id, after.group_id
+        return entry.plan_id, groups[0].group_id, groups[1].group_id
+
+    def groups(self, db: Transaction, entry: TimelineEntry) -> tuple[CheckpointGroup, CheckpointGroup] | None:
+        """Return the groups before and after an entry; None where one of them is not held."""
+        if entry.kind in (DeedKind.APPLY, DeedKind.UNAPPLY):
+            groups = _applied(db, entry)
+        else:
+            groups = entry.before_group, entry.after_group or db.plans.get(entry.plan_id).current_group_id
+        before, after = (_group(db, group) for group in groups)
+        return None if before is None or after is None else (before, after)
 
     def outcome(self, number: int) -> Outcome:
         """Return the state right after an entry; without what its plan hides, as a diff of it is."""
@@ -128,7 +133,8 @@ class TimelineQueries(Struct, kw_only=True, frozen=True, eq=False):
             ]
         return Outcome(plan_id=plan_id, group_id=new, paths=tuple(dict.fromkeys(paths)))
 
-    def _views(self, db: Transaction, entries: Sequence[TimelineEntry]) -> list[EntryView]:
+    def views(self, db: Transaction, entries: Sequence[TimelineEntry]) -> list[EntryView]:
+        """Return entries as front doors show them. The caller holds the trees."""
         plans: dict[PlanId, tuple[Plan, Standing]] = {}
         views: list[EntryView] = []
         for entry in entries:

@@ -30,11 +30,9 @@ def projects_answer(found: ProjectList, when: When) -> Answer:
         f"{counted(len(found.projects), 'project')}, {size_text(found.size_bytes)}{limit} in {found.folder}"
     )
     unneeded = sum(not each.state.is_needed for each in found.projects)
-    messages = (
-        [f"{counted(unneeded, 'home')} not needed: `mulligan projects prune` removes them"]
-        if unneeded
-        else []
-    )
+    them = "it" if unneeded == 1 else "them"
+    prune = f"{counted(unneeded, 'home')} not needed: `mulligan projects prune` removes {them}"
+    messages = [prune] if unneeded else []
     messages += [
         f"{each.home} stays: its folder cannot be reached; if it is gone for good, `rm -rf {quote(each.home)}`"
         for each in found.projects

@@ -1,7 +1,9 @@
 """Groups of commands that name the nearest one when a command is misspelt, or is one of another group."""
 
 import importlib
-from collections.abc import Iterator, Mapping
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -12,21 +14,54 @@ from mulligan.domain.text.names import nearest_word
 # What other programs call what is called otherwise here.
 _ALSO_CALLED = {
     "abort": ("cancel",),
+    "backup": ("checkpoint create",),
+    "branch": ("fork",),
+    "cat": ("show",),
+    "changes": ("diff",),
+    "check": ("doctor", "checkpoint verify"),
+    "checkout": ("restore", "rollback"),
+    "clean": ("gc",),
+    "commit": ("apply", "checkpoint create"),
+    "compare": ("diff",),
     "continue": ("resume",),
     "delete": ("rm",),
     "discard": ("rm", "cancel"),
     "drop": ("rm", "cancel"),
+    "dump": ("show",),
     "exec": ("run",),
+    "fsck": ("doctor", "checkpoint verify"),
+    "go": ("rollback",),
+    "goto": ("rollback",),
     "history": ("log",),
     "info": ("status",),
+    "keep": ("accept",),
+    "kill": ("cancel",),
+    "label": ("checkpoint create",),
     "ls": ("list",),
+    "merge": ("apply",),
+    "new": ("run", "plan create"),
+    "op": ("log",),
+    "pick": ("try pick",),
     "ps": ("list",),
+    "reflog": ("log",),
     "remove": ("rm",),
     "reset": ("undo", "rollback"),
-    "revert": ("undo",),
+    "retry": ("resume",),
+    "revert": ("undo", "unapply"),
+    "rewind": ("undo", "rollback"),
+    "save": ("checkpoint create",),
+    "settings": ("config",),
+    "sh": ("shell",),
     "show": ("status",),
+    "snapshot": ("checkpoint create",),
+    "snapshots": ("checkpoint list",),
+    "start": ("run", "plan execute"),
     "stash": ("run", "shell"),
     "stop": ("cancel",),
+    "switch": ("rollback",),
+    "tag": ("checkpoint create",),
+    "timeline": ("log",),
+    "variants": ("try",),
 }
 
 
@@ -39,8 +74,7 @@ class SuggestingGroup(click.Group):
         """Find the command; for a misspelt one name the nearest."""
         found = self.get_command(ctx, args[0])
         if found is None:
-            meant = " or ".join(f"`{words}`" for words in self._meant(ctx, args[0]))
-            hint = f"did you mean {meant}?" if meant else f"see `{ctx.command_path} --help`"
+            hint = self._hint(ctx, args)
             raise errors.UsageWrong(reason=f"there is no command {args[0]!r}", hint=hint)
         return found.name, found, args[1:]
 
@@ -51,11 +85,20 @@ class SuggestingGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def _hint(self, ctx: click.Context, args: Sequence[str]) -> str:
+        """Return what to type instead; a program of the user's is one to run."""
+        if words := [f"`{words}`" for words in self._meant(ctx, args[0])]:
+            return f"did you mean {' or '.join(words)}?"
+        if ctx.parent is None and shutil.which(args[0]) is not None:
+            return f"`{ctx.command_path} run -- {shlex.join(args)}` runs that program in a sandbox"
+        return f"see `{ctx.command_path} --help`"
+
     def _meant(self, ctx: click.Context, word: str) -> list[str]:
         """The commands that may have been meant: what does that here, is called so elsewhere, or is the nearest."""
         if word == "version":
             return [f"{ctx.find_root().command_path} --version"]
-        here = [name for name in _ALSO_CALLED.get(word, ()) if name in self.list_commands(ctx)]
+        known = self.list_commands(ctx)
+        here = [words for words in _ALSO_CALLED.get(word, ()) if words.split()[0] in known]
         if here:
             return [f"{ctx.command_path} {name}" for name in here]
         root = ctx.find_root()

@@ -117,6 +117,7 @@ class Intent(Struct, frozen=True, kw_only=True):
     work: Work
     created_at: datetime
     definition: PlanDefinition | None = None  # what the plan is once it is done; None: what it was
+    host: str | None = None  # the id of the machine that it is done on, in a project of several
 
     @property
     def kind(self) -> IntentKind:

@@ -9,3 +9,4 @@ class Host(Struct, frozen=True, kw_only=True):
     host: str
     name: str  # for people
     home: str  # the project home there
+    folder: str  # the project folder there

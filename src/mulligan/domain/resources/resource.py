@@ -148,9 +148,8 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     branch: str | None  # git-checkout only: what was checked out when the sandbox was made
     git_dir: str | None  # git-checkout only: the bare repository in which each checkpoint is a commit
     patterns: tuple[str, ...] = ()  # of paths inside it, as in .gitignore, that belong to no checkpoint
-    host: str | None = (
-        None  # the id of the machine that has it; None: in a project of one machine, or of none yet
-    )
+    host: str | None = None  # the id of the machine that has it, in a project of several
+    real_host: str | None = None  # of the one that has the real thing
 
 
 def is_in_place(resources: Sequence[Resource], sandboxes: Sequence[Sandbox]) -> bool:

@@ -73,4 +73,5 @@ class Diff(Struct, frozen=True, kw_only=True):
     folders: tuple[FolderDiff, ...]
     patch: bytes  # as `git apply` takes it
     messages: tuple[str, ...]
+    sizes: tuple[int, ...] = ()  # bytes of each file's part of the patch
     hidden: int = 0  # files that differ too, and were left out because `sandbox.hide` matches them

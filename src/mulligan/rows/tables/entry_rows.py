@@ -65,6 +65,7 @@ AND before_group IS NOT NULL
 _SNAPSHOTS = "SELECT resource, snapshot FROM checkpoints WHERE group_id = ?"
 _GET = "SELECT * FROM entries WHERE number = ?"
 _NEWEST = "SELECT * FROM entries ORDER BY number DESC LIMIT ?"
+_BEFORE = "SELECT * FROM entries WHERE number < ? ORDER BY number DESC LIMIT ?"
 _COUNT = "SELECT COUNT(*) AS count FROM entries"
 _LIVE = (
     "SELECT * FROM entries WHERE superseded = 0 AND undone = 0 AND number < ? ORDER BY number DESC LIMIT ?"
@@ -213,6 +214,11 @@ class EntryRepository(RowRepository):
     def newest(self, limit: int | None) -> Sequence[TimelineEntry]:
         """Return the newest entries, newest first."""
         return [_ENTRY.value(row) for row in self._db.rows(_NEWEST, (at_most(limit),))]
+
+    def before(self, number: int | None, limit: int) -> Sequence[TimelineEntry]:
+        """Return the newest entries before that number, newest first; None: of all."""
+        rows = self._db.rows(_BEFORE, (ALL if number is None else min(number, ALL), limit))
+        return [_ENTRY.value(row) for row in rows]
 
     def last(self) -> int:
         """Return the last number that an entry got, although its plan may be forgotten; 0: there was none."""

@@ -104,7 +104,7 @@ class IntentRepository(RowRepository):
 
     def add(self, intent: Intent) -> None:
         """Record what is about to be done."""
-        work = {"kind": intent.kind, "data_json": self._work_text(intent)}
+        work = {"kind": intent.kind, "data_json": self._work_text(intent), "host": self._places.host}
         seq = self._count(_LAST_INTENT) + 1
         self._insert("intents", {**_INTENT.columns(intent), **work, "seq": seq})
 
@@ -140,7 +140,8 @@ class IntentRepository(RowRepository):
     def _intent(self, row: Row) -> Intent:
         work = convert({"kind": row["kind"], **json_object(row["data_json"])}, Work)
         if not isinstance(work, SandboxWork):
-            work = replace(work, locations=tuple(map(self._places.whole, work.locations)))
+            whole = tuple(self._places.whole_at(row["host"], location) for location in work.locations)
+            work = replace(work, locations=whole)
         return _INTENT.value(row, work=work)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from mulligan.domain.resources.resource import ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
 from mulligan.rows.columns import SNAPSHOT, TEXTS, Layout, word
@@ -44,7 +42,7 @@ class SandboxRepository(RowRepository):
         self._insert(
             "sandboxes", {**SANDBOX.columns(self._places.kept_sandbox(sandbox)), "position": position}
         )
-        return replace(sandbox, host=self._places.host)
+        return self._places.claimed(sandbox)
 
     def list(self, plan_id: PlanId) -> Sequence[Sandbox]:
         """Return the plan's sandboxes, in the order of its resources."""
@@ -67,6 +65,20 @@ class SandboxRepository(RowRepository):
         """
         rows = self._db.rows(_AT_WORK_IN_PLACE)
         return [(PlanId(row["plan_id"]), self._places.whole(str(row["path"]))) for row in rows]
+
+    def here(self) -> Sequence[Sandbox]:
+        """Return the sandboxes of all plans that are on this machine."""
+        return [sandbox for sandbox in self.all() if not self._places.is_elsewhere(sandbox.host)]
+
+    def here_of(self, plan_id: PlanId) -> Sequence[Sandbox]:
+        """Return those of a plan that are on this machine."""
+        return [sandbox for sandbox in self.list(plan_id) if not self._places.is_elsewhere(sandbox.host)]
+
+    def arrive(self, sandbox: Sandbox) -> Sandbox:
+        """Record that a sandbox was made again on this machine; return it as it is recorded."""
+        key = {"plan_id": sandbox.plan_id, "resource": sandbox.resource}
+        self._update("sandboxes", {"host": self._places.host}, **key)
+        return self._places.claimed(sandbox)
 
     def rewrite(self, sandbox: Sandbox) -> None:
         """Record another base of a sandbox, and other paths that it leaves out."""

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 from msgspec import Struct
 
@@ -77,19 +78,24 @@ class Git(Struct, frozen=True):
         """The same git, which keeps a file open while it runs."""
         return Git(self.environment, self.folder, (*self.held, file))
 
-    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+    def run(self, *arguments: str, stdin: bytes | IO[bytes] = b"") -> bytes:
         """Return the output of the command; GitFailed with its message if it fails."""
         ended = self.attempt(*arguments, stdin=stdin)
         if ended.returncode != 0:
-            said = os.fsdecode(ended.stderr).strip() or f"git {arguments[0]} ended with {ended.returncode}"
-            raise GitFailed(path=str(self.folder), reason=said, hint=_about_lock(said))
+            raise self.failed(ended, arguments[0])
         return ended.stdout
 
-    def attempt(self, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    def failed(self, ended: subprocess.CompletedProcess[bytes], command: str) -> GitFailed:
+        """Return the error of a command that failed."""
+        said = os.fsdecode(ended.stderr).strip() or f"git {command} ended with {ended.returncode}"
+        return GitFailed(path=str(self.folder), reason=said, hint=_about_lock(said))
+
+    def attempt(self, *arguments: str, stdin: bytes | IO[bytes] = b"") -> subprocess.CompletedProcess[bytes]:
         try:
             return subprocess.run(
                 ["git", *ARGUMENTS, *arguments],
-                input=stdin,
+                input=stdin if isinstance(stdin, bytes) else None,
+                stdin=None if isinstance(stdin, bytes) else stdin,
                 capture_output=True,
                 cwd=self.folder,
                 env=dict(self.environment),

@@ -1,5 +1,6 @@
 """The collaborators of git sandboxes, for copies and for checkouts in place."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -26,8 +27,19 @@ class GitContext(Struct, frozen=True, eq=False):
     place: Workplace
     git: Git
     repositories: CheckpointRepositories
-    moves: Moves = ()  # former and present places of the project and its home
+    moved: Moves = ()  # former and present places of the project and its home
     known: dict[Path, KnownRepository] = field(default_factory=dict[Path, KnownRepository])  # by their top
+
+    arrived: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    @property
+    def moves(self) -> Moves:
+        """Former places, and those on other machines, each with the present one here."""
+        return (*self.moved, *self.arrived)
+
+    def come_from(self, places: Sequence[tuple[str, str]]) -> None:
+        """Let what git keeps in sandboxes lead here where it leads to places on other machines."""
+        self.arrived[:] = sorted(places, key=lambda pair: -len(pair[0]))
 
     def bare_of(self, sandbox: Sandbox) -> BareRepository:
         return self.repositories.of(sandbox.plan_id, sandbox.resource)

@@ -1,7 +1,7 @@
 """Checkpoints as commits: the tree before, changed by what the store says changed."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -136,7 +136,12 @@ class Commits:
         ignored, conversions = self._tracking.judge(list(files))
         kept = {path: entry for path, entry in files.items() if path not in ignored}
         leaves, by_git = plain_leaves(self._store, kept, conversions, self._blob)
-        names = self._tracking.blobs(by_git)
+
+        def pieces(path: bytes) -> Iterator[bytes]:
+            content = kept[path].content
+            return self._store.pieces(content) if content is not None else iter(())
+
+        names = self._tracking.blobs(by_git, pieces)
         self._bare.keep({*names.values()})
         made = {path: (kept[path].git_mode, name) for path, name in names.items()}
         return {**dict.fromkeys(ignored), **leaves, **made}

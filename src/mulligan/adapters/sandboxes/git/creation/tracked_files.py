@@ -6,10 +6,11 @@ Git runs with the user's own configuration. From the sandbox it takes data alone
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryFile
+from typing import NamedTuple, TypeAlias
 
 from mulligan.adapters.sandboxes.git.git_batch import Asking
 from mulligan.adapters.sandboxes.git.git_command import Git
@@ -28,6 +29,8 @@ _OFF = frozenset({b"unspecified", b"unset"})
 _NO = frozenset({b"", b"false", b"0", b"no", b"off"})
 _CONE = b"/*\n!/*/\n"  # how the patterns of whole folders begin
 _AT_ONCE = 8 << 10  # bytes of questions: less than any pipe holds
+
+Pieces: TypeAlias = Callable[[bytes], Iterator[bytes]]  # the bytes of the file at a path
 
 
 class Judgement(NamedTuple):
@@ -75,16 +78,42 @@ class Tracking:
                         conversions[path] = kind
         return Judgement(ignored - self.tracked() if ignored else ignored, conversions)
 
-    def blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Make blobs of files of the working tree, filtered as the user's configuration says, in the repository."""
-        plain = [path for path in paths if can_be_listed(path)]
-        listed = b"".join(path + b"\n" for path in plain)
-        names = self._git.run(*self._hash, "--stdin-paths", stdin=listed).split() if plain else []
-        found = dict(zip(plain, names, strict=True))
+    def blobs(self, paths: Sequence[bytes], pieces: Pieces) -> dict[bytes, bytes]:
+        """Make blobs of files of the working tree, filtered as the user's configuration says, in the repository.
+
+        Of a file that others write while git reads it, the blob is made of its `pieces`. One that is gone has none.
+        """
+        found: dict[bytes, bytes] = {}
+        left = [path for path in paths if can_be_listed(path)]
+        while left:
+            listed = b"".join(path + b"\n" for path in left)
+            asked = self._git.attempt(*self._hash, "--stdin-paths", stdin=listed)
+            names = asked.stdout.split(b"\n")[:-1]
+            found |= zip(left, names, strict=False)
+            left = left[len(names) :]
+            if left:  # git stopped at the first of these
+                found |= self._alone(left.pop(0), pieces)
+            elif asked.returncode != 0:
+                raise self._git.failed(asked, "hash-object")
         for path in paths:
-            if path not in found:
-                found[path] = self._git.run(*self._hash, "--", os.fsdecode(path)).strip()
+            if not can_be_listed(path):
+                found |= self._alone(path, pieces)
         return {path: bytes.fromhex(name.decode()) for path, name in found.items()}
+
+    def _alone(self, path: bytes, pieces: Pieces) -> dict[bytes, bytes]:
+        """Make a blob of a file that holds still while git reads it."""
+        with TemporaryFile() as still:
+            try:
+                still.writelines(pieces(path))
+            except FileNotFoundError:
+                return {}
+            still.seek(0)
+            words = (*self._hash, "--stdin", "--path", os.fsdecode(path))
+            return {path: self._git.run(*words, stdin=still).strip()}
+
+    def _pieces(self, path: bytes) -> Iterator[bytes]:
+        with open(os.path.join(os.fsencode(self._top), path), "rb") as file:
+            yield from iter(partial(file.read, _LARGE), b"")
 
     def _link_blobs(self, paths: Sequence[bytes]) -> dict[bytes, bytes]:
         top = os.fsencode(self._top)
@@ -98,7 +127,8 @@ class Tracking:
     def leaves(self, paths: Iterable[bytes]) -> dict[bytes, Leaf]:
         """Make blobs of what the working tree has at these paths; where git can have nothing, there is none."""
         modes = {path: _mode_of(os.path.join(os.fsencode(self._top), path)) for path in paths}
-        names = self.blobs([path for path, mode in modes.items() if mode not in (b"", _SYMLINK)])
+        files = [path for path, mode in modes.items() if mode not in (b"", _SYMLINK)]
+        names = self.blobs(files, self._pieces)
         names |= self._link_blobs([path for path, mode in modes.items() if mode == _SYMLINK])
         return {path: (modes[path], name) for path, name in names.items()}
 

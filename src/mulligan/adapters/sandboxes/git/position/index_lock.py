@@ -4,6 +4,7 @@ import fcntl
 import os
 import shutil
 import stat
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,9 @@ from mulligan.errors import RestoreFailed
 from mulligan.osfiles.folders import is_named, sync_folder
 
 _DRAFT = "index.mulligan"
+_PATIENCE = 60.0  # seconds, with another command of ours
+_PATIENCE_WITH_OTHERS = 1.0
+_PAUSE = 0.02
 
 
 def replace_index(index: Path, data: bytes | None) -> None:
@@ -64,24 +68,42 @@ def index_locked(index: Path, data: bytes | None, mtime_ns: int | None) -> Gener
         raise RestoreFailed(path=str(index), reason=exc.strerror or str(exc)) from exc
 
 
-def clear_abandoned(index: Path) -> None:
-    """Remove what a process of ours that was killed left beside an index."""
+def wait_for_release(index: Path) -> bool:
+    """Wait until no process has the index locked; return False where that takes long.
+
+    A command of ours that changes the checkout takes as long as its work does. Others refresh the index in passing.
+    """
+    lock = index.with_name("index.lock")
+    waited = 0.0
+    while True:
+        ours = clear_abandoned(index)
+        if not os.path.lexists(lock):
+            return True
+        if waited >= (_PATIENCE if ours else _PATIENCE_WITH_OTHERS):
+            return False
+        time.sleep(_PAUSE)
+        waited += _PAUSE
+
+
+def clear_abandoned(index: Path) -> bool:
+    """Remove what a process of ours that was killed left beside an index; return whether a live one has it locked."""
     draft, lock = index.with_name(_DRAFT), index.with_name("index.lock")
     try:
         fd = _opened(draft)
     except FileNotFoundError:
-        return
+        return False
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return  # nobody of ours made that
+            return False  # nobody of ours made that
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if is_named(fd, lock):
             lock.unlink()
         draft.unlink()
     except BlockingIOError:
-        return  # its maker lives
+        return is_named(fd, lock)  # its maker lives
     finally:
         os.close(fd)
+    return False
 
 
 def _opened(draft: Path) -> int:

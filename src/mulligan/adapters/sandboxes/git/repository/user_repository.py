@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.git_command import Git
-from mulligan.adapters.sandboxes.git.position.index_lock import clear_abandoned
+from mulligan.adapters.sandboxes.git.position.index_lock import wait_for_release
 from mulligan.adapters.sandboxes.git.repository.ref_locks import clear_locks
 
 _QUESTIONS = (
@@ -151,9 +151,8 @@ def _found(git: Git, top: Path) -> Repository | Unsuited:
 
 def _at_rest(found: Repository) -> Repository | Unsuited:
     """Return a repository that nobody is changing; what killed processes of ours left in it is removed."""
-    clear_abandoned(found.git_dir / "index")
     clear_locks(found.git_dir)
-    if (found.git_dir / "index.lock").exists():
+    if not wait_for_release(found.git_dir / "index"):
         return Unsuited(
             f"another git command is at work in it, or died: {found.git_dir / 'index.lock'} exists",
             "let it finish; if none is running, delete that file and try again",

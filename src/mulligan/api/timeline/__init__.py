@@ -1,0 +1,1 @@
+"""The timeline of a folder, in the hands of a caller."""

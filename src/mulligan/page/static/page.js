@@ -1,0 +1,332 @@
+// The little that a browser does itself: live parts, windows of long lists, lines of patches, keys. Everything that is
+// put into the page was drawn by the server, which makes all text inert; addresses come from its attributes.
+"use strict";
+
+const $ = (selector, from = document) => from.querySelector(selector);
+const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+async function part(address) {
+  const answer = await fetch(address, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+  const text = await answer.text();
+  return new DOMParser().parseFromString(text, "text/html");
+}
+
+// --- times ---------------------------------------------------------------------------------------------------------
+
+function tellTimes(from = document) {
+  const now = Date.now();
+  for (const time of all("time[datetime]", from)) {
+    const moment = new Date(time.dateTime), seconds = Math.max(0, (now - moment) / 1000);
+    time.title = moment.toLocaleString();
+    time.textContent = seconds < 5 ? "just now" : seconds < 60 ? `${Math.floor(seconds)} s ago`
+      : seconds < 3600 ? `${Math.floor(seconds / 60)} min ago` : seconds < 86400 ? `${Math.floor(seconds / 3600)} h ago`
+      : moment.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  }
+}
+
+// --- long lists: rows that are far away are taken out, and fetched again when they are scrolled to ------------------
+
+const KEPT = 5; // windows of rows that are in the page at once
+const windows = [];
+let watcher = null;
+
+function watchWindows() {
+  const list = $("[data-window]");
+  windows.length = 0;
+  watcher?.disconnect();
+  if (!list) return;
+  watcher = new IntersectionObserver(seen, { rootMargin: "1200px 0px" });
+  gather(list, list.closest("[data-live]")?.dataset.live);
+}
+
+function gather(list, address) {
+  // What is in the list now becomes a window; the link to older rows stays below it.
+  const chunk = document.createElement("div");
+  chunk.className = "chunk-rows";
+  chunk.setAttribute("role", "presentation");
+  const more = $("li.more", list);
+  for (const row of all(":scope > li.entry", list)) chunk.append(row);
+  list.prepend(...all(":scope > .chunk-rows", list), chunk);
+  const held = { chunk, address, isIn: true, loading: false };
+  windows.push(held);
+  watcher.observe(chunk);
+  if (more) watcher.observe(more);
+  return held;
+}
+
+async function seen(entries) {
+  for (const entry of entries) {
+    const held = windows.find((each) => each.chunk === entry.target);
+    if (held) {
+      held.near = entry.isIntersecting;
+      if (held.near && !held.isIn) await bringBack(held);
+    } else if (entry.isIntersecting) await older(entry.target);
+  }
+  const within = windows.filter((each) => each.isIn);
+  for (const far of within.filter((each) => !each.near).slice(0, Math.max(0, within.length - KEPT))) takeOut(far);
+}
+
+async function older(item) {
+  const link = $("[data-more]", item);
+  if (!link || link.dataset.loading) return;
+  link.dataset.loading = "yes";
+  const address = link.dataset.more, list = item.parentElement;
+  const found = await part(address);
+  item.remove();
+  list.append(...found.body.children);
+  tellTimes(gather(list, address).chunk);
+}
+
+function takeOut(held) {
+  if (held.chunk.contains(document.activeElement)) return;
+  held.chunk.style.height = `${held.chunk.offsetHeight}px`;
+  held.chunk.replaceChildren();
+  held.isIn = false;
+}
+
+async function bringBack(held) {
+  if (held.loading) return;
+  held.loading = true;
+  const found = await part(held.address);
+  held.chunk.replaceChildren(...all("li.entry", found));
+  held.chunk.style.height = "";
+  held.isIn = true;
+  held.loading = false;
+  tellTimes(held.chunk);
+}
+
+// --- live ----------------------------------------------------------------------------------------------------------
+
+let drawing = false, again = false;
+
+async function redraw() {
+  const live = $("[data-live]");
+  if (!live) return;
+  if (drawing) { again = true; return; }
+  drawing = true;
+  try {
+    const found = $("[data-live]", await part(live.dataset.live));
+    if (found) replaceLive(live, found);
+    $("#pulse").textContent = "live";
+  } catch { $("#pulse").textContent = "not connected"; }
+  drawing = false;
+  if (again) { again = false; setTimeout(redraw, 150); }
+}
+
+function replaceLive(live, found) {
+  const list = $("[data-window]", live), newer = $("[data-window]", found);
+  if (list && newer && windows.length) {
+    // Only the newest rows: those that were scrolled to stay.
+    const first = windows[0];
+    if (first.isIn) {
+      const rows = all("li.entry", newer);
+      const held = new Map(all("li.entry", first.chunk).map((row) => [row.dataset.key, row]));
+      const last = rows.length ? Number(rows[rows.length - 1].dataset.key) : 0;
+      const kept = [...held.values()].filter((row) => Number(row.dataset.key) < last);
+      put(first.chunk, [...rows, ...kept], held);
+    }
+    const cards = $(".cards", live), newCards = $(".cards", found);
+    if (cards && newCards) { if (cards.innerHTML !== newCards.innerHTML) cards.replaceWith(newCards); }
+    else if (cards) cards.remove();
+    else if (newCards) live.prepend(newCards);
+    tellTimes(live);
+    return;
+  }
+  const plain = (element) => element.innerHTML.replace(/<time[^]*?<\/time>/g, "");
+  if (live.dataset.drawn === plain(found)) return;
+  live.dataset.drawn = plain(found);
+  const open = new Map(all("details[id]", live).map((each) => [each.id, each.open]));
+  const focused = document.activeElement?.getAttribute?.("href"), at = $(".at", live);
+  const index = at ? items().indexOf(at) : -1;
+  const typed = new Map(all("input[name]", live).filter((i) => i.type !== "hidden").map((i) => [i.name, i.value]));
+  const typing = live.contains(document.activeElement) && document.activeElement.matches("input, textarea, select");
+  if (typing) return;
+  live.replaceChildren(...found.childNodes);
+  for (const [id, was] of open) { const each = document.getElementById(id); if (each) each.open = was; }
+  for (const [name, value] of typed) { const each = $(`input[name="${CSS.escape(name)}"]`, live); if (each && value) each.value = value; }
+  if (focused) all("a[href]", live).find((each) => each.getAttribute("href") === focused)?.focus({ preventScroll: true });
+  if (index >= 0) items()[index]?.classList.add("at");
+  watchWindows();
+  tellTimes(live);
+}
+
+function put(chunk, rows, held) {
+  const next = rows.map((row) => {
+    const old = held.get(row.dataset.key);
+    const same = old && old.innerHTML.replace(/<time[^]*?<\/time>/g, "") === row.innerHTML.replace(/<time[^]*?<\/time>/g, "");
+    return same && old.classList.contains("undone") === row.classList.contains("undone") ? old : row;
+  });
+  const present = all("li.entry", chunk);
+  if (present.length === next.length && present.every((row, index) => row === next[index])) return;
+  chunk.replaceChildren(...next);
+}
+
+function listen() {
+  if (!$("[data-live]")) return;
+  const source = new EventSource("/events");
+  let opened = false;
+  source.addEventListener("hello", () => { $("#pulse").textContent = "live"; if (opened) redraw(); opened = true; });
+  source.addEventListener("changed", redraw);
+  source.onerror = () => { $("#pulse").textContent = "not connected"; };
+  addEventListener("pagehide", () => source.close());
+}
+
+// --- comparisons ---------------------------------------------------------------------------------------------------
+
+const MOST_CHUNKS = 6;
+
+async function lines(file, address, how = "after") {
+  const box = $(".lines", file);
+  if (!box || box.dataset.loading) return;
+  box.dataset.loading = "yes";
+  const found = await part(address);
+  if (how === "instead") box.replaceChildren();
+  for (const note of all(":scope > .note, :scope > .more", box)) note.remove();
+  box.append(...found.body.children);
+  delete box.dataset.loading;
+  const chunks = all(".chunk", box);
+  for (const chunk of chunks.slice(0, Math.max(0, chunks.length - MOST_CHUNKS))) {
+    // Lines far above are taken out; a link brings them back.
+    const above = document.createElement("p"), link = document.createElement("a");
+    above.className = "more"; link.className = "button quiet"; link.textContent = "Lines above";
+    link.href = file.dataset.lines ? `${file.dataset.lines}&first=${chunk.dataset.first}` : "#";
+    link.dataset.instead = "yes";
+    above.append(link);
+    $(":scope > .above", box)?.remove();
+    above.classList.add("above");
+    const height = chunk.offsetHeight;
+    chunk.replaceWith();
+    box.prepend(above);
+    scrollBy(0, -height);
+  }
+}
+
+function watchFiles(from = document) {
+  const files = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting || !target.open) continue;
+      files.unobserve(target);
+      const first = $("[data-first]", target), lazy = $("[data-part]", target);
+      if (first?.href) lines(target, first.href);
+      if (lazy) { const address = lazy.dataset.part; delete lazy.dataset.part; part(address).then((found) => lazy.append(...found.body.children)); }
+    }
+  }, { rootMargin: "600px 0px" });
+  for (const file of all("details[data-lines]", from)) {
+    files.observe(file);
+    file.addEventListener("toggle", () => { if (file.open) { files.unobserve(file); files.observe(file); } });
+  }
+}
+
+async function loadComparison() {
+  const box = $("[data-load]");
+  if (!box) return;
+  const found = await part(box.dataset.load);
+  box.replaceChildren(...found.body.children);
+  watchFiles(box);
+  const title = $("h1", box);
+  if (title) document.title = `${title.textContent} · mulligan`;
+}
+
+async function find(words, from = null) {
+  if (!words) return;
+  const files = all("details[data-lines]");
+  const start = from ? files.indexOf(from.file) : 0;
+  for (const file of [...files.slice(start), ...files.slice(0, start)]) {
+    const first = from && file === from.file ? from.next : 0;
+    const found = await part(`${file.dataset.lines}&first=${first}&find=${encodeURIComponent(words)}`);
+    if ($("[data-missing]", found)) continue;
+    file.open = true;
+    const box = $(".lines", file);
+    if (!box) continue;
+    box.replaceChildren(...found.body.children);
+    const row = all(".r", box).find((each) => each.textContent.toLowerCase().includes(words.toLowerCase()));
+    row?.classList.add("found");
+    row?.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
+    lastFound = { file, words, next: Number($(".chunk", box).dataset.first) + 1 + (row ? all(".r", box).indexOf(row) : 0) };
+    $("#pulse").textContent = "found";
+    return;
+  }
+  $("#pulse").textContent = "not found";
+}
+let lastFound = null;
+
+// --- keys ----------------------------------------------------------------------------------------------------------
+
+const items = () => all(".entry, .diff, li.step, li.decision");
+let before = "";
+
+function move(by) {
+  const list = items();
+  if (!list.length) return;
+  const at = list.findIndex((each) => each.classList.contains("at"));
+  const next = list[Math.min(list.length - 1, Math.max(0, at < 0 ? 0 : at + by))];
+  list[at]?.classList.remove("at");
+  next.classList.add("at");
+  next.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest", behavior: calm ? "auto" : "smooth" });
+}
+
+function follow(pattern) {
+  const link = all("a[href]", $(".at") ?? document).find((each) => pattern.test(each.getAttribute("href")));
+  link?.click();
+}
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) {
+    if (event.key === "Escape") event.target.blur?.();
+    return;
+  }
+  const places = { t: "/", p: "/plans", f: "/tree", d: "/upkeep" };
+  if (before === "g" && places[event.key]) { before = ""; location.assign(places[event.key]); return; }
+  before = event.key;
+  switch (event.key) {
+    case "j": move(1); break;
+    case "k": move(-1); break;
+    case "Enter": {
+      const at = $(".at");
+      if (!at || document.activeElement !== at) return;
+      const summary = $("summary", at);
+      if (summary && !$(".title", at)) summary.click(); else $(".title", at)?.click();
+      break;
+    }
+    case "u": follow(/^\/act\/(undo|redo)/); break;
+    case "c": follow(/^\/compare/); break;
+    case "/": $("[data-search]")?.focus(); break;
+    case "?": $("#keys").showModal(); break;
+    default: return;
+  }
+  event.preventDefault();
+});
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a");
+  if (!link) return;
+  const file = link.closest("details[data-lines]");
+  if (file && (link.dataset.next || link.hasAttribute("data-first") || link.dataset.instead)) {
+    event.preventDefault();
+    lines(file, link.href, link.dataset.instead ? "instead" : "after");
+  } else if (link.dataset.more) {
+    event.preventDefault();
+    older(link.closest("li"));
+  }
+});
+
+document.addEventListener("submit", (event) => {
+  // An act is sent once.
+  if (event.target.method === "post") for (const button of all("button", event.target)) setTimeout(() => { button.disabled = true; });
+});
+
+addEventListener("keydown", (event) => {
+  if (event.target.id !== "find" || event.key !== "Enter") return;
+  event.preventDefault();
+  const words = event.target.value;
+  find(words, lastFound?.words === words ? lastFound : null);
+});
+
+tellTimes();
+setInterval(tellTimes, 15000);
+watchWindows();
+watchFiles();
+loadComparison();
+listen();

@@ -1,0 +1,231 @@
+"""The acts of the page: each is previewed, agreed to and done, and what it did is on disk."""
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+import mulligan
+from tests.page.served import Visit, visit
+from tests.page.worlds import simple_project
+
+HELLO = ["sh", "-c", "echo Hello > greeting.txt"]
+PLAN = """
+name: work
+steps:
+  - {name: choose, decision: {question: Which?, chosen: French, alternatives: [Italian]}}
+  - {name: write, run: 'echo Bonjour > greeting.txt'}
+  - {name: check, run: 'test -e allowed || exit 3'}
+"""
+QUESTION = """
+name: asks
+steps:
+  - {name: choose, decision: {question: Which one?, alternatives: [left, right]}}
+  - {name: write, run: 'echo done > answer.txt'}
+"""
+CLASH = """
+name: clash
+steps:
+  - name: parts
+    subplans:
+      plans:
+        - {name: one, steps: [{name: w, tool: write_file, args: {path: greeting.txt, content: "one\\n"}}]}
+        - {name: two, steps: [{name: w, tool: write_file, args: {path: greeting.txt, content: "two\\n"}}]}
+  - {name: after, run: 'cp greeting.txt after.txt'}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "work"
+
+
+@pytest.fixture
+def project(folder: Path) -> mulligan.Project:
+    return simple_project(folder)
+
+
+def greeting(folder: Path) -> str:
+    return (folder / "greeting.txt").read_text()
+
+
+def test_apply_undo_redo_and_unapply(folder: Path, project: mulligan.Project) -> None:
+    project.run_command(HELLO, name="hello")
+    project.close()
+
+    async def body(visitor: Visit) -> None:
+        preview = await visitor.seen("/act/apply", plan="hello")
+        assert "greeting.txt" in preview
+        assert "mulligan apply hello" in preview
+        assert greeting(folder) == "Hey there\n"
+        assert "changed." in await visitor.agree("/act/apply?plan=hello")
+        assert greeting(folder) == "Hello\n"
+        assert "is undone" in await visitor.agree("/act/undo?what=2")
+        assert greeting(folder) == "Hey there\n"
+        assert "is brought back" in await visitor.agree("/act/redo")
+        assert greeting(folder) == "Hello\n"
+        assert "taken out" in await visitor.agree("/act/unapply?plan=hello")
+        assert greeting(folder) == "Hey there\n"
+
+    visit(folder, body)
+
+
+def test_restore_rollback_label_and_remove(folder: Path, project: mulligan.Project) -> None:
+    project.run_command(HELLO, name="hello")
+    project.close()
+
+    async def body(visitor: Visit) -> None:
+        assert "1 path came back" in await visitor.agree("/act/restore?checkpoint=hello&paths=greeting.txt")
+        assert greeting(folder) == "Hello\n"
+        assert "1 path came back" in await visitor.agree("/act/restore?checkpoint=hello@1&paths=greeting.txt")
+        assert greeting(folder) == "Hey there\n"
+        assert "came back" in await visitor.agree("/act/restore?entry=1")
+        assert greeting(folder) == "Hello\n"
+        # The name is typed after the preview: what it does is shown once more.
+        assert "look again" in await visitor.agree("/act/label?plan=hello", label="nice")
+        assert "has the name" in await visitor.agree("/act/label?plan=hello&label=nice")
+        assert project.checkpoints.show("nice")[0].label == "nice"
+        assert "went to hello@1" in await visitor.agree("/act/rollback?plan=hello&checkpoint=@1")
+        assert project.read_path("latest", "greeting.txt") == b"Hey there\n"
+        assert "forgotten" in await visitor.agree("/act/remove?plan=hello")
+        assert [plan.handle for plan in project.plans()] == []
+        freed = await visitor.agree("/act/gc")
+        assert "were freed" in freed
+        assert "All is well" in await visitor.agree("/act/doctor")
+
+    visit(folder, body)
+    project.close()
+
+
+def test_a_failed_plan_is_resumed_corrected_and_accepted(folder: Path, project: mulligan.Project) -> None:
+    (folder / "plan.yaml").write_text(PLAN)
+    assert project.execute(folder / "plan.yaml").state == "errored"
+
+    async def body(visitor: Visit) -> None:
+        page = await visitor.seen("/plan", name="work")
+        assert 'href="/act/resume?plan=work"' in page
+        failed = await visitor.agree("/act/resume?plan=work")
+        assert "exit status 3" in failed
+        assert "failed" in failed
+        corrected = await visitor.agree("/act/correct?decision=work/d1&choose=Italian&execute=false")
+        assert "attempt 2 begins" in corrected
+        assert project.status("work").attempt == 2
+        assert "is complete" in await visitor.agree("/act/accept?plan=work")
+        assert project.status("work").state == "complete"
+        cancelled = await visitor.agree("/act/cancel?plan=work&reason=enough")
+        assert "cancelled for good" in cancelled
+        assert project.status("work").state == "cancelled"
+
+    visit(folder, body)
+    project.close()
+
+
+def test_a_question_is_answered_with_one_of_its_alternatives(folder: Path, project: mulligan.Project) -> None:
+    (folder / "asks.yaml").write_text(QUESTION)
+    project.execute(folder / "asks.yaml")
+
+    async def body(visitor: Visit) -> None:
+        assert "Which one?" in await visitor.seen("/")
+        page = unescape(await visitor.seen("/plan", name="asks"))
+        assert "/act/answer?plan=asks&choice=right" in page
+        assert "got its answer: right" in await visitor.agree("/act/answer?plan=asks&choice=right")
+        assert project.status("asks").state == "complete"
+
+    visit(folder, body)
+    project.close()
+
+
+def test_conflicts_of_child_plans_are_marked_as_solved(folder: Path, project: mulligan.Project) -> None:
+    (folder / "clash.yaml").write_text(CLASH)
+    project.execute(folder / "clash.yaml")
+
+    async def body(visitor: Visit) -> None:
+        page = await visitor.seen("/plan", name="clash")
+        assert "1 conflict" in page
+        refused = await visitor.agree("/act/resolve?plan=clash&paths=greeting.txt")
+        assert "markers" in refused
+        sandbox = Path(project.status("clash").sandboxes[0].path)
+        (sandbox / "greeting.txt").write_text("both\n")
+        assert "No conflict is left" in await visitor.agree("/act/resolve?plan=clash&paths=greeting.txt")
+        assert "clash: complete" in await visitor.agree("/act/resume?plan=clash")
+
+    visit(folder, body)
+    project.close()
+
+
+def test_a_variant_is_picked(folder: Path, project: mulligan.Project) -> None:
+    project.try_variants(variants={"one": "echo 1 > n.txt", "two": "echo 2 > n.txt; exit 1"}, name="try")
+
+    async def body(visitor: Visit) -> None:
+        page = unescape(await visitor.seen("/plan", name="try"))
+        pick = re.findall(r'href="(/act/pick[^"]+)"', page)
+        assert len(pick) == 2
+        assert "takes over 1 file" in await visitor.seen(pick[0])
+        assert "has the result of one" in await visitor.agree(pick[0])
+        assert project.variants("try").picked == "one"
+
+    visit(folder, body)
+    project.close()
+
+
+def test_what_changed_since_the_preview_is_shown_again(folder: Path, project: mulligan.Project) -> None:
+    project.run_command(HELLO, name="hello")
+    project.close()
+
+    async def body(visitor: Visit) -> None:
+        page = await visitor.agree("/act/apply?plan=hello", seen="of another preview")
+        assert "look again" in page
+        assert greeting(folder) == "Hey there\n"
+
+    visit(folder, body)
+
+
+def test_a_refusal_says_what_to_do_and_does_nothing(folder: Path, project: mulligan.Project) -> None:
+    project.close()
+
+    async def body(visitor: Visit) -> None:
+        page = await visitor.seen("/act/undo")
+        assert 'role="alert"' in page
+        assert '<button class="button first' not in page
+        assert "<button" in await visitor.seen("/act/label")
+        assert (await visitor.get("/act/nonsense")).status_code == 400
+        token = (await visitor.get("/api/session")).json()["token"]
+        for data in ({}, {"label": ""}, {"label": "x", "unknown": "y"}):
+            answer = await visitor.client.post("/act/label", data={**data, "act_token": token})
+            assert answer.status_code == 400
+        assert (await visitor.get("/job", number=7)).status_code == 400
+
+    visit(folder, body)
+
+
+def test_an_act_at_work_is_shown_and_can_be_interrupted(folder: Path, project: mulligan.Project) -> None:
+    (folder / "long.yaml").write_text(
+        "name: long\nsteps:\n  - {name: wait, run: 'echo begun; [ -e done ] || sleep 600'}\n"
+    )
+    project.create(folder / "long.yaml")
+    project.close()
+
+    async def body(visitor: Visit) -> None:
+        import anyio
+
+        page = await visitor.seen("/act/resume", plan="long")
+        fields = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', page))
+        sent = await visitor.client.post("/act/resume", data=fields)
+        place = sent.headers["location"]
+        while "begun" not in (page := await visitor.seen(place)):
+            await anyio.sleep(0.05)
+        assert "Interrupt" in page
+        assert "running" in page
+        assert "step started: wait" in await visitor.seen(f"{place}&part=yes")
+        await visitor.client.post(
+            "/job/interrupt", params={"number": 1}, data={"act_token": fields["act_token"]}
+        )
+        job = visitor.jobs.find(1)
+        assert job is not None
+        assert await job.ended()
+        assert "interrupted" in await visitor.seen(place)
+
+    visit(folder, body)
+    assert project.status("long").state == "queued"
+    project.close()

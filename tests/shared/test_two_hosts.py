@@ -1,0 +1,201 @@
+"""Two machines share a project: plans go from one to the other, and what is real stays where it is."""
+
+import signal
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from mulligan.config.database_address import parts_of
+from tests.support.git_world import run_git
+from tests.support.homes import home_of
+from tests.support.s3_server import BUCKET, SmallStore, small_store
+from tests.support.simulated_hosts import SimulatedHost, simulated_host
+
+PLAN = """
+name: edit
+steps:
+  - {name: one, tool: write_file, args: {path: one.txt, content: one}}
+  - {name: two, tool: shell, args: {command: "echo two > two.txt"}}
+  - {name: three, tool: write_file, args: {path: three.txt, content: three}}
+"""
+STORE = f"s3://{BUCKET}/one"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallStore]:
+    """A bucket whose credentials are in the environment."""
+    with small_store() as server:
+        for name, value in server.environ.items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+@pytest.fixture
+def first(server: SmallStore, address: str, tmp_path: Path) -> SimulatedHost:
+    """The machine that made the project."""
+    assert server
+    host = simulated_host(tmp_path / "a")
+    (host.folder / "notes.txt").write_text("first\n")
+    host.data("init", "--database", address, "--store", STORE)
+    host.name("build-a")
+    return host
+
+
+@pytest.fixture
+def second(first: SimulatedHost, address: str, tmp_path: Path) -> SimulatedHost:
+    """A machine that joined it; its project folder has other files."""
+    assert first
+    host = simulated_host(tmp_path / "b")
+    (host.folder / "other.txt").write_text("of b\n")
+    assert host.data("init", "--database", address, "--store", STORE)["new"] is True
+    host.name("build-b")
+    return host
+
+
+def rows(address: str, statement: str) -> list[tuple[object, ...]]:
+    parts = parts_of(address)
+    with psycopg.connect(parts.conninfo, options=f"-c search_path={parts.schema}", autocommit=True) as raw:
+        return raw.execute(statement.encode()).fetchall()
+
+
+def copies(host: SimulatedHost, plan_id: str) -> list[Path]:
+    """Return the folders of sandboxes of a plan on a machine."""
+    return sorted((home_of(host.folder) / "sandboxes" / plan_id).glob("*"))
+
+
+def test_a_plan_that_was_killed_goes_on_elsewhere(
+    first: SimulatedHost, second: SimulatedHost, address: str
+) -> None:
+    (first.folder / "plan.yaml").write_text(PLAN)
+    killed = first.run("plan", "execute", "plan.yaml", MULLIGAN_FAULT="before:group.record:3:SIGKILL")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    listed = second.data("list")["plans"]
+    assert [plan["handle"] for plan in listed] == ["edit"]
+    plan_id = listed[0]["plan_id"]
+    assert copies(first, plan_id)
+    done = second.data("resume", "edit")
+    assert done["state"] == "complete"
+    [sandbox] = copies(second, plan_id)
+    assert {path.name for path in sandbox.iterdir()} >= {"notes.txt", "one.txt", "two.txt", "three.txt"}
+    assert not (sandbox / "other.txt").exists(), "nothing of this machine's own folder came into it"
+    assert rows(address, "SELECT host, real_host FROM sandboxes") == [(second.host, first.host)]
+    assert "build-a" in str(second.data("log", "edit"))
+    # What is real is where the plan was made.
+    refused = second.ask("apply", "--yes", "edit")
+    assert (refused["exit_code"], refused["error"]["kind"]) == (3, "on_another_host")
+    assert "build-a" in refused["error"]["message"]
+    assert not (second.folder / "one.txt").exists()
+    # The first machine comes back, and has no use for its folders.
+    first.data("gc")
+    assert copies(first, plan_id) == []
+    first.data("apply", "--yes", "edit")
+    assert (first.folder / "three.txt").read_text() == "three"
+    assert (second.folder / "other.txt").exists()
+    assert second.ask("unapply", "--yes", "edit")["error"]["kind"] == "on_another_host"
+    first.data("unapply", "--yes", "edit")
+    assert not (first.folder / "three.txt").exists()
+    for host in (first, second):
+        assert all(finding["repaired"] for finding in host.data("doctor")["findings"])
+        host.data("gc")
+        assert host.data("checkpoint", "verify")["damaged"] == []
+
+
+def test_work_in_place_stays_on_its_machine(first: SimulatedHost, second: SimulatedHost) -> None:
+    first.data("run", "--in-place", "--name", "there", "--", "sh", "-c", "echo changed > notes.txt")
+    for words in (
+        ("plan", "rollback", "--yes", "there", "@1"),
+        ("undo", "--yes", "there"),
+        ("rm", "--yes", "there"),
+    ):
+        refused = second.ask(*words)
+        assert (refused["exit_code"], refused["error"]["kind"]) == (3, "on_another_host"), words
+        assert "build-a" in refused["error"]["message"]
+    second.data("run", "--in-place", "--name", "here", "--", "sh", "-c", "echo changed > other.txt")
+    second.data("undo", "--yes")
+    assert (second.folder / "other.txt").read_text() == "of b\n"
+    first.data("undo", "--yes")
+    assert (first.folder / "notes.txt").read_text() == "first\n"
+
+
+def test_a_project_is_joined_once_by_each_machine(
+    second: SimulatedHost, address: str, tmp_path: Path
+) -> None:
+    again = second.data("init", "--database", address, "--store", STORE)
+    assert again["new"] is False
+    other = second.root / "again"
+    other.mkdir()
+    with second.entered():
+        from tests.commands.program import ask
+
+        refused = ask(other, "init", "--database", address, "--store", STORE)
+        assert refused["error"]["kind"] == "host_has_home"
+        apart = ask(other, "-c", "core.host=another", "init", "--database", address, "--store", STORE)
+        assert apart["exit_code"] == 0, apart
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_the_bucket_of_a_project_is_asked_for(
+    first: SimulatedHost, address: str, tmp_path: Path, server: SmallStore
+) -> None:
+    host = simulated_host(tmp_path / "c")
+    for words, kind in (
+        (["--database", address], "store_not_joinable"),
+        (["--database", address, "--store", f"s3://{BUCKET}/empty"], "store_not_joinable"),
+    ):
+        refused = host.ask("init", *words)
+        assert (refused["exit_code"], refused["error"]["kind"]) == (3, kind)
+    assert not (host.folder / ".mulligan").exists()
+    assert not any(key.startswith("empty/") for key in server.objects)
+    assert first.data("list")["plans"] == []
+
+
+def test_a_checkout_and_a_database_go_elsewhere(
+    first: SimulatedHost, second: SimulatedHost, tmp_path: Path
+) -> None:
+    """The other machine needs a clone, which lends the objects of commits."""
+    origin = tmp_path / "origin"
+    origin.mkdir()
+    (origin / "code.py").write_text("print(1)\n")
+    run_git(origin, "init", "-q")
+    run_git(origin, "add", ".")
+    run_git(origin, "commit", "-qm", "start")
+    for host in (first, second):
+        run_git(tmp_path, "clone", "-q", str(origin), str(host.folder / "code"))
+    with sqlite3.connect(first.folder / "data.db") as database:
+        database.execute("CREATE TABLE things (name TEXT)")
+    (first.folder / "plan.yaml").write_text(
+        """
+name: both
+resources:
+  code: {type: git-checkout, location: code}
+  data: {type: sqlite, location: data.db}
+steps:
+  - name: write
+    tool: shell
+    resource: code
+    args: {command: "echo 'print(2)' > code.py; git -c user.name=me -c user.email=me@here commit -qam two"}
+  - {name: add, tool: sql, resource: data, args: {statements: ["INSERT INTO things VALUES ('one')"]}}
+  - {name: stop, decision: {question: "Which?", alternatives: [a, b]}}
+  - {name: more, tool: shell, resource: code, args: {command: git log --format=%s > log.txt}}
+"""
+    )
+    waits = first.ask("plan", "execute", "plan.yaml")
+    assert waits["error"]["kind"] == "question_open", waits["error"]
+    done = second.data("answer", "both", "a")
+    assert done["state"] == "complete"
+    plan_id = done["plan_id"]
+    folder = home_of(second.folder) / "sandboxes" / plan_id / "code"
+    assert (folder / "log.txt").read_text().split() == ["two", "start"]
+    run_git(folder, "fsck", "--strict")
+    assert str(first.root) not in (folder / ".git" / "objects" / "info" / "alternates").read_text()
+    second.data("plan", "rollback", "--yes", "both", "@1")
+    assert (folder / "code.py").read_text() == "print(1)\n"
+    assert first.ask("resume", "both")["error"]["kind"] == "question_open"
+    first.data("answer", "both", "b")
+    assert first.data("apply", "--yes", "both")["state"] == "applied"
+    assert (first.folder / "code" / "code.py").read_text() == "print(2)\n"
+    with sqlite3.connect(first.folder / "data.db") as database:
+        assert database.execute("SELECT name FROM things").fetchall() == [("one",)]
