@@ -321,7 +321,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
                 recoverable=True,
                 hint=resume,
             )
-        left = "restore" in under_way or (plan.state is State.APPLIED and under_way)
+        left = {"restore", "undo"}.intersection(under_way) or (plan.state is State.APPLIED and under_way)
         if left and self.find_locks().holder(plan.plan_id) is None:
             return PlanErrorView(
                 message="the process that changed real files for this plan is gone",
