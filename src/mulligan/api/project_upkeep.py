@@ -131,4 +131,4 @@ class ProjectUpkeep:
         """
         from mulligan.wiring.home_wiring import export_home
 
-        return export_home(self.home, file, self._services.adapters.database, force=force)
+        return export_home(self._services.adapters, file, force=force)
