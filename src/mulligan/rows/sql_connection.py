@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, TypeAlias
 
-    Value: TypeAlias = str | int | float | None
+    Value: TypeAlias = str | int | float | bytes | None
 
 
 class Row(Protocol):

@@ -143,6 +143,7 @@ OWNED = (
     *(
         "agent_moments",
         "agent_sessions",
+        "graph_positions",
         "intents",
         "events",
         "sandboxes",
