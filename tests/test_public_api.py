@@ -43,7 +43,7 @@ SIGNATURES = {
     "uninstall_hooks": "agents scope dry_run",
     "try_hooks": "agents",
     "pause_hooks": "path paused",
-    "import_project": "file path home",
+    "import_project": "file path home database store",
     "Project.export": "self file force",
     "git": "location in_place from_revision",
     "directory": "location in_place",

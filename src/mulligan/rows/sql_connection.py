@@ -7,12 +7,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Any, TypeAlias
 
-    Value: TypeAlias = str | int | float | None
+    Value: TypeAlias = str | int | float | bytes | None
 
 
 class Row(Protocol):
@@ -61,6 +61,9 @@ class SqlConnection(Protocol):
 
     def copy_to(self, target: Path) -> None:
         """Write a consistent copy of the database into a file."""
+
+    def columns(self) -> Mapping[str, Sequence[str]]:
+        """Return the columns of each table, in their order."""
 
     def problems(self) -> list[str]:
         """List what the database itself finds wrong: broken storage, lost references, values of a wrong type."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mulligan.application.forks.plan_fork import PlanForkService
     from mulligan.application.forks.variant_queries import VariantQueries
     from mulligan.application.forks.variant_trial import TryService
+    from mulligan.application.graphs.graph_states import GraphStateService
     from mulligan.application.paths.path_purge import PathPurgeService
     from mulligan.application.paths.path_restore import PathRestoreService
     from mulligan.application.plans.acceptance import AcceptService
@@ -111,6 +112,7 @@ class Services:
     doctor: DoctorService = _in("sandboxes.doctor.DoctorService")
     extensions: ExtensionService = _in("plans.plan_extension.ExtensionService")
     executor: PlanExecutor = _in("runs.plan_executor.PlanExecutor")
+    graph_states: GraphStateService = _in("graphs.graph_states.GraphStateService")
     library: CheckpointLibrary = _in("checkpoints.checkpoint_library.CheckpointLibrary")
     only_undos: OnlyUndoService = _in("timeline.only_undo.OnlyUndoService")
     outputs: StepOutputs = _in("queries.step_outputs.StepOutputs")

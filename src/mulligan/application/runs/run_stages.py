@@ -93,6 +93,12 @@ class RunStages(Struct, kw_only=True, frozen=True, eq=False):
         interrupted = PlanFailure(message="interrupted", step=None, tool=None, checkpoint=None)
         self.stop(run, State.QUEUED, interrupted)
 
+    def pause(self, run: Run) -> None:
+        """Record that the run waits to be resumed, with nothing ahead of its last group."""
+        now = self.clock.now()
+        paused = run.plan.moved_to(Phase.EXECUTE, State.QUEUED, now)
+        run.record(paused, Entry(type=EventType.PLAN_STATE, data={"state": paused.state.value}, at=now))
+
     def stop(self, run: Run, state: State, failure: PlanFailure) -> None:
         """Record that the run stopped; a resume discards what is ahead of the last group."""
         run.discard_pending()

@@ -136,6 +136,7 @@ OWNED = (
     *(
         "agent_moments",
         "agent_sessions",
+        "graph_positions",
         "intents",
         "events",
         "sandboxes",
