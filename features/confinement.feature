@@ -55,3 +55,19 @@ Feature: Confinement
     When the plan is executed
     Then it is a usage error, "setting_invalid"
     And no plan is recorded
+
+  Scenario: the homes of other projects cannot be listed, and a write into one is never answered with that advice
+    Given the environment says MULLIGAN_HOME="../homes"
+    And the user types "init" first
+    And a plan "into-another"
+      """
+      steps:
+        - {name: one, run: 'touch "$PROJECT/../homes/another-1/mulligan.db"; test -e nothing'}
+      """
+    And there is a folder "../homes/another-1"
+    When the plan is executed
+    Then it fails with "step_failed"
+    And the message says "another-1/mulligan.db was stopped"
+    And no advice names "sandbox.writable"
+    When the user types "-c sandbox.writable=~/../homes/another-1 run -- true"
+    Then it ends with 125 and "setting_invalid"

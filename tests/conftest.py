@@ -135,6 +135,7 @@ ONE_AFTER_THE_OTHER = {
     "tests/faults/test_boundaries.py",
     "tests/faults/test_fork_cut_off.py",
     "tests/faults/test_paths_cut_off.py",
+    "tests/faults/test_try_cut_off.py",
     "tests/faults/test_undo_cut_off.py",
 }
 

@@ -121,13 +121,16 @@ def test_a_stubborn_process_is_killed_and_another_one_with_its_number_never(
     assert end_process(found)
 
 
-def test_short_ids_and_hooks_of_mulligan_are_not_recognised(tmp_path: Path, programs: Programs) -> None:
+@pytest.mark.parametrize("words", [(), ("--project", "here")], ids=["serve", "serve of a project"])
+def test_short_ids_and_processes_of_mulligan_are_not_recognised(
+    tmp_path: Path, programs: Programs, words: tuple[str, ...]
+) -> None:
     programs.start(tmp_path, {"CLAUDE_CODE_SESSION_ID": "s1"})
     assert processes_of("s1", str(tmp_path), _now) == []
     script = tmp_path / "mulligan"
     script.write_text(_WAITING)
     program = subprocess.Popen(
-        [sys.executable, "-S", str(script), "serve"],
+        [sys.executable, "-S", "-P", str(script), *words, "serve"],
         cwd=tmp_path,
         env={**os.environ, **MARK},
         stdout=subprocess.PIPE,

@@ -20,6 +20,7 @@ from tests.support.fake_agent import FakeAgent
 from tests.support.homes import home_of
 from tests.support.patience import wait_until
 
+pytestmark = pytest.mark.processes_measured
 __all__ = ["checkout", "plain"]  # fixtures
 CLIENT = str(HOOK_CLIENT)
 PROGRAM = str(Path(sys.executable).with_name("mulligan"))

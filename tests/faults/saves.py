@@ -18,7 +18,7 @@ from mulligan.api.project import Project
 from mulligan.errors import MulliganError
 
 T = TypeVar("T")
-SAMPLE = int(os.environ.get("MULLIGAN_TEST_SAVES", "28"))  # saves for each command
+SAMPLE = int(os.environ.get("MULLIGAN_TEST_SAVES", "20"))  # saves for each command
 _CALLS = frozenset(
     {
         "chmod", "chown", "close", "fchmod", "fcntl", "fstat", "fsync", "link", "listdir", "mkdir", "open", "readlink",

@@ -20,7 +20,7 @@ from tests.support.homes import home_of, homes_beside, homes_for
 from tests.support.keeping import keep, put_back
 from tests.support.long_run import LONGER
 
-MOMENTS = 6 * LONGER  # looked at in each test, spread evenly over all that there are
+MOMENTS = 4 * LONGER  # looked at in each test, spread evenly over all that there are
 RESOURCES = 5
 PLAN = """\
 name: p

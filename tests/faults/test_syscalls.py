@@ -16,7 +16,7 @@ from tests.faults.syscall_trials import Fault, Found, NeverFired, Trials
 from tests.faults.syscall_world import COMMANDS
 from tests.faults.syscalls import NEVER, WRONG, Journal, faults_of, sample, strike, summarise
 
-SEED, SIZE = 14, 24
+SEED, SIZE = 14, 16
 
 
 @pytest.fixture(scope="module")

@@ -14,13 +14,11 @@ OF_A_TRY = [
     ("before", "subplan.spawn"),
     ("after", "subplan.spawn"),
     ("after", "call.run"),
-    ("before", "check.drop"),
     ("after", "check.drop"),
-    ("before", "variant.finish"),
     ("after", "variant.finish"),
     ("after", "plan.constrain"),
 ]
-OF_A_PICK = [("after", "group.record"), ("before", "restore.place"), ("after", "restore.place")]
+OF_A_PICK = [("after", "group.record"), ("after", "restore.place")]
 
 
 @pytest.mark.parametrize(("when", "act"), OF_A_TRY)

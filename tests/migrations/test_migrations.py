@@ -32,6 +32,9 @@ TABLES = {
     "counters",
     "agent_sessions",
     "agent_moments",
+    "graph_states",
+    "graph_writes",
+    "graph_positions",
     "hosts",
 }
 
@@ -55,6 +58,8 @@ FROZEN = [
     "041053fc60229103874dee42fdbcd24484647acca476b4b048b58ba7c691f96f",
     "2a50c8cb5e092884d4d7a03cf87dd25186d51d193447e54eeb0ecbe709923e27",
     "2b9a9e1dbabc5549032832a1e1545feec3a9a8df5980830896438c4556e3172d",
+    "837b7cd096e8eadcc79c06fbcb026537c341cdab9134b4fbfe0d48e4389c9c80",
+    "bd71d5cc31935975d8e80868933188c83db704dc8c9ea97a2698611f6f092ba1",
 ]
 
 
@@ -96,6 +101,29 @@ def test_every_earlier_version_ends_in_the_same_schema(tmp_path: Path, version: 
             db.plans.add(a_plan())
         database.close()
     assert schema(old) == schema(new)
+
+
+# The seventeenth as it was at first: databases of it exist too.
+FIRST_HOSTS = """
+CREATE TABLE hosts (
+    host TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    home TEXT NOT NULL -- the project home on it
+);
+ALTER TABLE sandboxes ADD COLUMN host TEXT;
+ALTER TABLE real_changes ADD COLUMN host TEXT;
+"""
+
+
+def test_a_database_of_the_first_form_of_hosts_ends_in_the_same_schema(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    connection = SqliteConnection(old)
+    migrate(connection, (*packaged_migrations()[:16], Migration(17, FIRST_HOSTS)))
+    connection.close()
+    for file in (old, new):
+        a_database_with_a_plan(file)
+    assert schema(old) == schema(new)
+    assert (tmp_path / "old.db.v17").is_file()
 
 
 SECOND = Migration(

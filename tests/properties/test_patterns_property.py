@@ -7,6 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -68,9 +69,14 @@ def _make(tree: Path, paths: list[str]) -> list[tuple[str, bool]]:
     return [(str(path.relative_to(tree)), path.is_dir()) for path in found]
 
 
-def _ignored_by_git(home: Path, tree: Path, text: bytes, paths: list[str]) -> set[str]:
-    repository = home / "repository"
-    subprocess.run(["git", "init", "-q", repository], check=True, env=GIT_ENVIRONMENT)
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("patterns") / "repository"
+    subprocess.run(["git", "init", "-q", made], check=True, env=GIT_ENVIRONMENT)
+    return made
+
+
+def _ignored_by_git(repository: Path, tree: Path, text: bytes, paths: list[str]) -> set[str]:
     (repository / ".git" / "info" / "exclude").write_bytes(text)
     asked = subprocess.run(
         [
@@ -99,13 +105,13 @@ def _held_by_scan(tree: Path, patterns: tuple[str, ...]) -> set[str]:
 @example(lines=["a/ab**/c"], paths=["a/ab1/b/c", "a/ab/c"])
 @example(lines=["*" * 40 + "b"], paths=["a" * 200])
 @example(lines=["a*" * 30 + "b"], paths=["a" * 200, "x/" + "a" * 200])
-def test_patterns_match_what_git_ignores(lines: list[str], paths: list[str]) -> None:
+def test_patterns_match_what_git_ignores(repository: Path, lines: list[str], paths: list[str]) -> None:
     home = Path(tempfile.mkdtemp(prefix="patterns-property-"))
     tree = home / "tree"
     tree.mkdir()
     there = _make(tree, paths)
     text = "\n".join(lines).encode() + b"\r\n"
-    expected = _ignored_by_git(home, tree, text, [path for path, _ in there])
+    expected = _ignored_by_git(repository, tree, text, [path for path, _ in there])
     patterns = lines_of(text)
     matching = PathPatterns(patterns)
     assert {path for path, is_folder in there if matching.match(path, is_folder=is_folder)} == expected

@@ -13,6 +13,7 @@ from tests.support.tmux import Pane
 # Below the box for prompts. It may ask which mode is wanted at any moment, and take the next key for the answer.
 _BOX = re.compile(r"(?:bypass permissions|auto mode) on [(·]")
 _ASKS = "No, keep bypass permissions"
+_NO_CODE = "No code changes"
 _WORKS = re.compile(r"esc to interrupt|running \w+ hook")
 _CHOICE = re.compile(r"❯ \d\. (.*)")
 
@@ -68,6 +69,8 @@ class ClaudeTerminal:
         """Have the agent go back to before a prompt, with code and conversation; return the list that it offered."""
         self.submit("/rewind")
         self.until(lambda: "conversation to the point before" in self.screen, "the list of prompts")
+        with suppress(AssertionError):  # what each of them changed comes later
+            self.until(lambda: _NO_CODE in self.screen, "what they changed", 30)
         offered = self.screen.rpartition("conversation to the point before")[2]
         self._choose(prompt, "Up")
         self.until(lambda: "Confirm you want to restore" in self.screen, "what to restore")

@@ -178,3 +178,67 @@ def test_a_store_that_is_dropped_keeps_no_file_open(tmp_path: Path) -> None:
     assert len(os.listdir("/proc/self/fd")) == before + 1
     del objects
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.fixture
+def searched(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> Objects:
+    """Let so much be asked for that there is a table of all objects."""
+    monkeypatch.setattr("mulligan.adapters.snapshots.packs.objects._FEW_SEARCHES", 1)
+    return objects
+
+
+def test_a_table_of_objects_follows_packs_that_come_and_go(searched: Objects, tmp_path: Path) -> None:
+    (twice, first) = _store(searched, b"twice", b"first")
+    assert [searched.read(each) for each in (twice, first, first)] == [b"twice", b"first", b"first"]
+    earlier = _packs(tmp_path)
+    _store(objects_of(tmp_path / "store"), b"twice", b"other")
+    searched.refresh()
+    (later,) = _packs(tmp_path) - earlier
+    assert searched.read(twice) == b"twice"
+    later.unlink()
+    searched.refresh()
+    assert [searched.read(each) for each in (twice, first)] == [b"twice", b"first"]
+    for path in earlier:
+        path.unlink()
+    searched.refresh()
+    assert not searched.can_read(twice)
+    with pytest.raises(SnapshotDamaged, match="it is missing"):
+        searched.length(first)
+
+
+def test_a_damaged_copy_is_no_loss_where_another_pack_has_one(objects: Objects, tmp_path: Path) -> None:
+    other = objects_of(tmp_path / "store")
+    data = os.urandom(5_000)
+    (wanted,) = _store(objects, data)
+    (first,) = _packs(tmp_path)
+    _store(other, data)
+    objects.refresh()
+    hurt = bytearray(first.read_bytes())
+    at = hurt.index(data[100:200])
+    hurt[at] ^= 1
+    first.write_bytes(hurt)
+    assert objects.read(wanted) == data
+    (second,) = _packs(tmp_path) - {first}
+    hurt = bytearray(second.read_bytes())
+    hurt[hurt.index(data[100:200])] ^= 1
+    second.write_bytes(hurt)
+    with pytest.raises(SnapshotDamaged):
+        objects.read(wanted)
+
+
+def test_a_pack_that_cannot_be_read_is_named(
+    objects: Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (wanted,) = _store(objects, b"wanted")
+    (pack,) = _packs(tmp_path)
+
+    def fail(*_: object) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(objects.storage, "read", fail)
+    with pytest.raises(SnapshotDamaged, match=f"pack {pack.name}: Input/output error"):
+        objects.read(wanted)
+    unread = Objects(objects.storage)
+    unread.refresh()
+    assert unread.damaged() == {pack.name: "Input/output error"}
+    assert not unread.can_read(wanted)

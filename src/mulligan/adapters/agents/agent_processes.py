@@ -83,7 +83,7 @@ def _works_in(pid: int, folder: str) -> bool:
 
 def _is_mulligan(pid: int) -> bool:
     """Return whether a process is a hook or server of mulligan, which agents start as well."""
-    words = [Path(os.fsdecode(word)).name for word in _read(pid, "cmdline").split(b"\0")[:6]]
+    words = [Path(os.fsdecode(word)).name for word in _read(pid, "cmdline").split(b"\0")[:8]]
     return any(word.startswith("mulligan") for word in words) and ("hook" in words or "serve" in words)
 
 

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
     from mulligan.rows.place_codec import Places
 
-NEWEST_VERSION = 17  # of the files in migrations/; opening a database of today reads none of them
+NEWEST_VERSION = 19  # of the files in migrations/; opening a database of today reads none of them
 
 _HAS_VERSION = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'"
+_WITH_HOSTS = 17
+_KNOWS_FOLDERS = "SELECT 1 FROM pragma_table_info('hosts') WHERE name = 'folder'"
 _VERSION = "SELECT version FROM schema_version"
 
 
@@ -32,7 +34,8 @@ def open_sqlite(path: Path) -> SqliteConnection:
     """Open the file, which is created or migrated if it has to be."""
     connection = SqliteConnection(path)
     try:
-        if version_of(connection) != NEWEST_VERSION:
+        found = version_of(connection)
+        if found != NEWEST_VERSION or not is_whole(connection, found):
             from mulligan.adapters.db.migration import migrate, packaged_migrations
 
             migrate(connection, packaged_migrations())
@@ -48,3 +51,8 @@ def version_of(connection: SqliteConnection) -> int:
         return 0
     row = connection.row(_VERSION)
     return int(row["version"]) if row else 0
+
+
+def is_whole(connection: SqliteConnection, version: int) -> bool:
+    """Return whether a database has all that its version has now: the one with hosts had two forms."""
+    return version != _WITH_HOSTS or connection.row(_KNOWS_FOLDERS) is not None

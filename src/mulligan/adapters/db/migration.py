@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mulligan.adapters.db.database_file import version_of
+from mulligan.adapters.db.database_file import is_whole, version_of
 from mulligan.adapters.db.relative_paths import make_paths_relative
 from mulligan.boundaries import act
 from mulligan.domain.plans.handle import HandleSupply
@@ -23,6 +23,21 @@ if TYPE_CHECKING:
 _WITH_HANDLES = 9
 _WITH_RELATIVE_PATHS = 11
 _VERSION_TABLE = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"
+
+
+# What the first form of the migration with hosts lacked. No program of then put a host into a file.
+_REST_OF_HOSTS = """
+DROP TABLE hosts;
+CREATE TABLE hosts (
+    host TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    home TEXT NOT NULL, -- the project home on it
+    folder TEXT NOT NULL -- the project folder on it
+);
+ALTER TABLE intents ADD COLUMN host TEXT;
+ALTER TABLE sandboxes ADD COLUMN real_host TEXT;
+ALTER TABLE real_changes ADD COLUMN real_host TEXT;
+"""
 
 
 class Migration(Struct, frozen=True):
@@ -45,13 +60,15 @@ def migrate(connection: SqliteConnection, migrations: Sequence[Migration]) -> No
     found = version_of(connection)
     if found > known:
         raise DatabaseTooNew(database=str(connection.path), found=found, known=known)
-    if found == known:
+    if found == known and is_whole(connection, found):
         return
     if found:
         _keep_copy(connection, found)
     with connection.transaction(write=True):
         connection.execute(_VERSION_TABLE)
         found = version_of(connection)  # another process may have been faster
+        if not is_whole(connection, found):
+            connection.script(_REST_OF_HOSTS)
         for migration in migrations:
             if migration.version > found:
                 connection.script(migration.text)

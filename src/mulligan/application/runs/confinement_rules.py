@@ -31,7 +31,7 @@ class ConfinementService:
             if self._confinement.opens_home(path) or self._confinement.opens_project(path):
                 raise SettingInvalid(
                     key=_KEY,
-                    reason=f"{path} holds the project folder or the project home, or lies in that, and tools must not "
+                    reason=f"{path} holds the project folder or a project home, or lies in that, and tools must not "
                     "write them",
                     origin=settings.entry(_KEY).origin,
                     hint="name folders beside them",
@@ -94,9 +94,12 @@ class ConfinementService:
         real = [str(Path(s.location).resolve()) for s in sandboxes if s.strategy is not Strategy.IN_PLACE]
         if any(lies_in(path, each) for each in real):
             return _into_the_real(error, path, stopped)
+        if self._confinement.opens_home(path):
+            return _into_a_home(error, path, stopped)
         unmade = next((each for each in bounds.missing if Path(path).is_relative_to(each)), None)
         around = str(Path(path).parent)
-        wide = "" if any(lies_in(each, around) for each in real) else ", or a folder around it,"
+        narrow = self._confinement.opens_home(around) or any(lies_in(each, around) for each in real)
+        wide = "" if narrow else ", or a folder around it,"
         remedy = f"make {unmade}, which `{_KEY}` names" if unmade else f"add it{wide} to `{_KEY}`"
         shown, change = NextStep("config.get", key=_KEY), NextStep("config.add", key=_KEY, value=...)
         hint = remedy if unmade else Advice(f"{remedy}: ", shown, " shows what it is, ", change, " sets it")
@@ -119,3 +122,10 @@ def _into_the_real(error: MulliganError, path: str, stopped: str) -> ToolFailed:
     )
     facts = {**error.facts, "reason": f"{error.facts['reason']}\n{stopped}; {remedy}", "stopped_write": path}
     return ToolFailed(hint=hint, **facts)
+
+
+def _into_a_home(error: MulliganError, path: str, stopped: str) -> ToolFailed:
+    """Return the error of a write to what mulligan keeps of this project or another, which nothing opens to tools."""
+    remedy = "it is in the home of a project, with plans and checkpoints, which no step may write"
+    facts = {**error.facts, "reason": f"{error.facts['reason']}\n{stopped}; {remedy}", "stopped_write": path}
+    return ToolFailed(hint=remedy, **facts)

@@ -109,4 +109,4 @@ def _last(agent: AgentView, when: Callable[[datetime], str]) -> str:
     if note is None:
         return "-"
     failed = f", {note.problem}" if note.problem else ""
-    return f"{note.kind} {when(note.at)}, {note.took_ms} ms{failed}"
+    return f"{note.kind.replace('_', ' ')} {when(note.at)}, {note.took_ms} ms{failed}"

@@ -30,7 +30,7 @@ class LandlockConfinement:
     def __init__(
         self, *, kept: Sequence[Path], project: Path, scratch: Path, temporary: Sequence[Path], user: Path
     ) -> None:
-        """`kept` is what no tool may write: the project home, and the database wherever it is.
+        """`kept` is what no tool may write: the homes of projects, and the database wherever it is.
 
         `temporary` are the machine's folders for temporary files, first the one that programs use; `scratch`
         is where a plan's own is made, `user` the home folder that `~` means.
