@@ -286,6 +286,13 @@ TARGETS: tuple[Target, ...] = (
         theirs="status.python",
         at_most=5,
     ),
+    Target(
+        work="step in a shared project, PostgreSQL on the same machine",
+        against="the same step, rows in SQLite",
+        ours="shared-steps.step, PostgreSQL",
+        theirs="shared-steps.step, SQLite",
+        at_most=3,
+    ),
 )
 
 
