@@ -100,3 +100,20 @@ Feature: One command with a way back
     When the plan is executed on
     Then it succeeds
     And the sandbox holds "one two"
+
+  Scenario Outline: a command that is refused makes no project: <command>
+    Given a project folder
+      | path     | content                       |
+      | bad.yaml | name: bad\nsteps: [{rnu: ls}]\n |
+    When the user types "<command>"
+    Then the folder has not become a project
+
+    Examples:
+      | command                         |
+      | plan execute bad.yaml           |
+      | plan execute missing.yaml       |
+      | run --resource missing -- true  |
+      | run --bogus -- true             |
+      | apply                           |
+      | undo --yes                      |
+      | status                          |

@@ -31,6 +31,8 @@ _WORK_FILES = {
     "forks": 10_000,
     "variants": 10_000,
     "real-path": 0,
+    "queues": 0,
+    "shared-steps": 0,
 }
 _ALWAYS = "git"  # the measure of all others
 _CHECKOUT = "checkout"  # the tree of a size, committed: made by the first piece of work that asks for it

@@ -154,6 +154,13 @@ TARGETS: tuple[Target, ...] = (
         faster=20,
     ),
     Target(
+        work="the same, local server running",
+        against="cp -a of the checkout",
+        ours="second-plan.mulligan, server running@100000",
+        theirs="second-plan.cp -a@100000",
+        faster=20,
+    ),
+    Target(
         work="fork of a sandbox of 10k files, nothing parked",
         against="cp -a",
         ours="forks.cold fork@10000",
@@ -199,6 +206,13 @@ TARGETS: tuple[Target, ...] = (
         work="plan apply of 100 files into a git checkout, 100k files",
         against="git merge of the same",
         ours="apply.mulligan@100000",
+        theirs="apply.git merge@100000",
+        at_most=3,
+    ),
+    Target(
+        work="plan apply of 100 files into a git checkout, 100k files, local server running",
+        against="git merge of the same",
+        ours="apply.mulligan, server running@100000",
         theirs="apply.git merge@100000",
         at_most=3,
     ),
@@ -271,6 +285,13 @@ TARGETS: tuple[Target, ...] = (
         ours="status.mulligan, server running",
         theirs="status.python",
         at_most=5,
+    ),
+    Target(
+        work="step in a shared project, PostgreSQL on the same machine",
+        against="the same step, rows in SQLite",
+        ours="shared-steps.step, PostgreSQL",
+        theirs="shared-steps.step, SQLite",
+        at_most=3,
     ),
 )
 

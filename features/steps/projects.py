@@ -96,6 +96,12 @@ def _(context):
     assert (small / ".gitignore").read_text().splitlines()[-1] == "*"
 
 
+@then("the folder has not become a project")
+def _(context):
+    assert context.world.answer["status"] == "error", context.world.answer
+    assert not (context.world.folder / ".mulligan").exists()
+
+
 @then("the sandbox is the real folder")
 def _(context):
     assert context.world.sandbox() == context.world.folder.resolve()

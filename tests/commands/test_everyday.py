@@ -12,7 +12,7 @@ import mulligan
 from mulligan.errors import UsageWrong
 from tests.commands.program import ask, data_of
 from tests.commands.running import on_a_terminal
-from tests.commands.timelines import plain_folder, use_own_git
+from tests.commands.timelines import killed, plain_folder, use_own_git
 from tests.hostile.program import say
 from tests.support.git_world import run_git
 
@@ -187,6 +187,15 @@ def test_the_timeline_marks_what_was_taken_and_then_undone(folder: Path) -> None
     assert "undone, can be redone" in shown(folder, "log")
     data_of(folder, "redo", "--yes")
     assert "taken" in shown(folder, "log")
+
+
+def test_the_timeline_marks_what_was_cut_off_and_then_undone(folder: Path) -> None:
+    killed(folder, "after:call.run:1:SIGKILL", "run", "--in-place", "--name", "half", "--", *APPEND)
+    data_of(folder, "undo", "--yes")
+    data_of(folder, "run", "--in-place", "--", "touch", "c.txt")  # nothing can be redone any more
+    said = [line for line in shown(folder, "log").splitlines() if " half@" in line]
+    assert len(said) == 1
+    assert "cut off, undone" in said[0], said
 
 
 # --- conflicts and questions -------------------------------------------------------------------------------

@@ -143,6 +143,17 @@ def test_a_rollback_and_a_checkpoint_are_handed_over(project: Path) -> None:
     assert handed_over(project) == before + 3
 
 
+def test_an_apply_and_what_takes_it_back_are_handed_over(project: Path) -> None:
+    (project.parent / "other.json").write_text(json.dumps({**_PLAN, "name": "applied"}))
+    data_of(project, "plan", "execute", "../other.json")
+    before = handed_over(project)
+    assert run(project, "apply", "--yes", "applied").returncode == 0
+    assert (project / "a.txt").read_text() == "2"
+    assert run(project, "plan", "unapply", "--yes", "applied").returncode == 0
+    assert not (project / "a.txt").exists()
+    assert handed_over(project) == before + 2
+
+
 def test_a_command_sees_folder_variables_and_streams_of_its_caller(project: Path, tmp_path: Path) -> None:
     inner = project / "inner"
     inner.mkdir(exist_ok=True)

@@ -101,6 +101,31 @@ def test_a_killed_undo_in_place_is_put_back_by_the_next_plan(folder: Path) -> No
     assert (folder / "a.txt").read_text() == "a\n"
 
 
+def test_a_killed_redo_is_named_by_the_status_and_settled_by_the_doctor(folder: Path) -> None:
+    in_place(folder, "echo b >> a.txt; touch new")
+    undo(folder)
+    killed(folder, "after:restore.place:1:SIGKILL", "redo", "--yes")
+    assert "real files" in data_of(folder, "status")["error"]["message"]
+    doctor = data_of(folder, "doctor")
+    assert any("took back what was cut off (undo)" in each["what"] for each in doctor["findings"])
+    assert doctor["waiting"] == []
+    assert (folder / "a.txt").read_text() == "a\n"
+    assert not (folder / "new").exists()
+    assert data_of(folder, "status")["error"] is None
+    data_of(folder, "redo", "--yes")
+    assert (folder / "a.txt").read_text() == "a\nb\n"
+
+
+def test_the_doctor_says_that_a_killed_apply_left_real_files_half_changed(folder: Path) -> None:
+    data_of(folder, "run", "--name", "box", "--", "sh", "-c", "echo b >> a.txt; touch new")
+    killed(folder, "after:restore.place:1:SIGKILL", "apply", "--yes")
+    (waiting,) = data_of(folder, "doctor")["waiting"]
+    assert "real files may be half changed; `mulligan resume " in waiting
+    assert ask(folder, "resume", "box")["error"]["kind"] == "plan_already_complete"
+    assert ((folder / "a.txt").read_text(), (folder / "new").exists()) == ("a\n", False)
+    assert data_of(folder, "doctor")["waiting"] == []
+
+
 @pytest.mark.parametrize("act", ["apply", "restore"])
 def test_an_undo_after_a_killed_change_of_real_files_takes_back_that_change_alone(
     folder: Path, act: str
@@ -234,8 +259,12 @@ def test_a_database_of_an_earlier_version_gets_its_timeline(folder: Path) -> Non
     data_of(folder, "plan", "execute", "plan.yaml")
     before = data_of(folder, "log")["entries"]
     with closing(sqlite3.connect(home_of(folder) / "mulligan.db")) as db, db:
-        for table in ("entries", "counters", "agent_sessions", "agent_moments"):
+        for table in ("entries", "counters", "agent_sessions", "agent_moments", "hosts"):
             db.execute(f"DROP TABLE {table}")
+        for table in ("intents", "sandboxes", "real_changes"):
+            db.execute(f"ALTER TABLE {table} DROP COLUMN host")
+        for table in ("sandboxes", "real_changes"):
+            db.execute(f"ALTER TABLE {table} DROP COLUMN real_host")
         db.execute("DROP INDEX tool_calls_running")
         db.execute("ALTER TABLE real_changes DROP COLUMN moving_json")
         db.execute("UPDATE schema_version SET version = 12")

@@ -36,8 +36,8 @@ def exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "saved"
 
 
-def changed(file: Path, change: Callable[[Members], Members]) -> None:
-    """Write an archive again, with other members."""
+def changed(file: Path, change: Callable[[Members], Members], **manifest: object) -> None:
+    """Write an archive again, with other members, and other words in its manifest."""
     raw = zstandard.ZstdDecompressor().stream_reader(file.read_bytes()).read()
     with tarfile.open(fileobj=io.BytesIO(raw)) as source:
         members: Members = []
@@ -50,7 +50,7 @@ def changed(file: Path, change: Callable[[Members], Members]) -> None:
         for member, data in members:
             written = data
             if member.name == "mulligan-project.json" and data is not None:
-                written = json.dumps({**json.loads(data), "files": len(members) - 1}).encode()
+                written = json.dumps({**json.loads(data), "files": len(members) - 1, **manifest}).encode()
             member.size = len(written or b"")
             target.addfile(member, io.BytesIO(written) if written is not None else None)
     file.write_bytes(zstandard.compress(out.getvalue()))
@@ -209,3 +209,48 @@ def test_a_plan_folder_that_became_a_symlink_deletes_nothing(
     ask(tmp_path / "project", "rm", "--yes", "one")
     ask(tmp_path / "project", "gc")
     assert (victim / "workspace" / "doc").read_text() == "precious"
+
+
+def node(name: str, kind: bytes, **headers: str) -> tuple[tarfile.TarInfo, bytes | None]:
+    member = tarfile.TarInfo(name)
+    member.type, member.pax_headers = kind, headers
+    return member, b"x" if kind == tarfile.REGTYPE else None
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        node("elsewhere/file", tarfile.REGTYPE),
+        node("home/../file", tarfile.REGTYPE),
+        node("/home/file", tarfile.REGTYPE),
+        node("home/device", tarfile.CHRTYPE),
+        node("home/file", tarfile.REGTYPE, **{"LIBARCHIVE.xattr.trusted.overlay": "eA=="}),
+    ],
+    ids=lambda added: added[0].name + added[0].type.decode(),
+)
+def test_a_member_that_is_in_no_home(
+    tmp_path: Path, exported: Path, added: tuple[tarfile.TarInfo, bytes | None]
+) -> None:
+    member, data = added
+    changed(exported, lambda members: [*members, (member, data)])
+    refused(tmp_path, exported)
+
+
+@pytest.mark.parametrize("manifest", [{"format": 99}, {"files": 3}, {"format": "one"}])
+def test_a_manifest_of_something_else(tmp_path: Path, exported: Path, manifest: dict[str, object]) -> None:
+    changed(exported, lambda members: members, **manifest)
+    refused(tmp_path, exported)
+
+
+def test_a_file_that_is_no_export_and_one_that_is_cut_off(tmp_path: Path, exported: Path) -> None:
+    whole = exported.read_bytes()
+    exported.write_bytes(whole[: len(whole) // 2])
+    refused(tmp_path, exported)
+    exported.write_bytes(b"text")
+    refused(tmp_path, exported)
+    changed_first = io.BytesIO()
+    with tarfile.open(fileobj=changed_first, mode="w") as target:
+        member = tarfile.TarInfo("file")
+        target.addfile(member)
+    exported.write_bytes(zstandard.compress(changed_first.getvalue()))
+    refused(tmp_path, exported)

@@ -5,8 +5,8 @@ import shutil
 import signal
 import stat
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Self
 
@@ -20,6 +20,7 @@ from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
 from mulligan.adapters.sandboxes.private_sandbox import Workplace
 from mulligan.adapters.snapshots.capture import surveys
 from mulligan.adapters.snapshots.format import pack_format
+from mulligan.adapters.snapshots.watch import tree_watch
 from mulligan.adapters.snapshots.watch.tree_journals import TreeJournals
 from mulligan.domain.checkpoints.store_report import Capture
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox
@@ -230,6 +231,10 @@ class Served:
     def __exit__(self, *_: object) -> None:
         self._journals.close()
 
+    def end(self) -> None:
+        """Answer no more."""
+        self._answers = 0
+
     def since(self, tree: WorkingTree, token: bytes) -> TreeChanges | None:
         """Ask for what changed."""
         self._answers -= 1
@@ -244,6 +249,11 @@ class Served:
             report = TreeChanges(token=report.token, paths=(*report.paths, *names), renewed=("f2", "none"))
         self.reported += report is not None and report.paths is not None
         return report
+
+    def moment(self, tree: WorkingTree) -> bytes:
+        """Ask for the present moment of a tree that has a journal."""
+        self._answers -= 1
+        return b"" if self._answers < 0 else self._journals.moment(tree)
 
 
 SERVERS: dict[str, Callable[[], AbstractContextManager[Served | None]]] = {
@@ -330,6 +340,10 @@ def _compare_copies(
     time.sleep(is_old * 0.03)
     for change in by_plan:
         tried(change, Path(first.path), tmp_path / "outside")
+    if reports is not None:  # one more looks at what the plan made, and it is reported on from then on
+        warm = Copies(tmp_path, ahead_ns=is_old * 10**12, reports=reports)
+        seen = warm.kind.capture(first, Unobserved())
+        assert seen == replace(warm.scanned(first), size_bytes=seen.size_bytes)
     warm.kind.park(first)
     assert not Path(first.path).exists()
     for parked in warm.parked():
@@ -369,6 +383,86 @@ def test_the_watch_over_an_adopted_tree_goes_on_in_its_place(tmp_path: Path) -> 
         found = copies.kind.capture(second, Unobserved())
         assert copies.place.store.last_look.watched
     assert found.snapshot == copies.scanned(second).snapshot != second.base
+
+
+@contextmanager
+def adopted(tmp_path: Path) -> Generator[tuple[Copies, Sandbox, Served]]:
+    """Adopt a tree that a server reports on since the plan before looked at it."""
+    with Served() as reports:
+        copies = Copies(tmp_path, ahead_ns=10**12, reports=reports)
+        fill(copies.real)
+        first = copies.make(PLANS[0])
+        copies = Copies(tmp_path, ahead_ns=10**12, reports=reports)
+        copies.kind.capture(first, Unobserved())
+        copies.kind.park(first)
+        copies = Copies(tmp_path, ahead_ns=10**12, reports=reports)
+        yield copies, copies.make(PLANS[1]), reports
+
+
+def test_with_a_server_an_adopted_tree_is_asked_about_and_not_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree_watch, "Inotify", None)  # none is made
+    with adopted(tmp_path) as (copies, second, reports):
+        store, before = copies.place.store, reports.reported
+        with copies.kind.watch(second, others_at_work=False):
+            for text in ("one", "two"):
+                (Path(second.path) / "f0" / "deep" / "0.txt").write_text(text)
+                found = copies.kind.capture(second, Unobserved())
+                assert store.last_look.watched
+                assert found.snapshot == copies.scanned(second).snapshot != second.base
+        assert reports.reported - before == 2
+        later = Copies(tmp_path, ahead_ns=10**12, reports=reports)  # as an apply does
+        assert later.kind.capture(second, Unobserved()).snapshot == found.snapshot
+        assert later.place.store.last_look.watched
+
+
+def test_where_the_server_ends_the_adopted_tree_is_watched_after_all(tmp_path: Path) -> None:
+    with adopted(tmp_path) as (copies, second, reports):
+        store = copies.place.store
+        reports.end()
+        with copies.kind.watch(second, others_at_work=False):
+            for text, is_watched in (("one", False), ("two", True)):
+                (Path(second.path) / "f0" / "deep" / "0.txt").write_text(text)
+                found = copies.kind.capture(second, Unobserved())
+                assert store.last_look.watched == is_watched
+                assert found.snapshot == copies.scanned(second).snapshot
+
+
+def test_who_asks_what_is_written_meanwhile_watches_the_adopted_tree(tmp_path: Path) -> None:
+    with adopted(tmp_path) as (copies, second, _), copies.kind.watch(second, others_at_work=False):
+        store = copies.place.store
+        store.listen()
+        copies.kind.capture(second, Unobserved())
+        assert not copies.kind.stirred(second)
+        (Path(second.path) / "f0" / "deep" / "0.txt").write_text("changed")
+        assert copies.kind.stirred(second)
+
+
+def test_a_write_under_a_name_outside_is_found_once_watches_are_distrusted(tmp_path: Path) -> None:
+    with adopted(tmp_path) as (copies, second, reports):
+        with copies.kind.watch(second, others_at_work=False):
+            before = copies.kind.capture(second, Unobserved())
+            outside = tmp_path / "outside"
+            os.link(Path(second.path) / "f0" / "deep" / "0.txt", outside)
+            outside.write_text("changed")
+            copies.place.store.distrust_watches()
+            found = copies.kind.capture(second, Unobserved())
+            assert found.snapshot == copies.scanned(second).snapshot != before.snapshot
+        later = Copies(tmp_path, ahead_ns=10**12, reports=reports)  # nor does the next process rely on it
+        assert later.kind.capture(second, Unobserved()).snapshot == found.snapshot
+
+
+def test_a_tree_that_was_restored_in_a_run_is_known_again(tmp_path: Path) -> None:
+    with adopted(tmp_path) as (copies, second, _), copies.kind.watch(second, others_at_work=False):
+        start = copies.kind.capture(second, Unobserved()).snapshot
+        _add(Path(second.path), tmp_path)
+        _remove(Path(second.path), tmp_path)
+        copies.kind.restore(second, start, Unobserved())
+        assert copies.kind.capture(second, Unobserved()).snapshot == start
+        _write(Path(second.path), tmp_path)
+        found = copies.kind.capture(second, Unobserved())
+        assert found.snapshot == copies.scanned(second).snapshot != start
 
 
 def test_a_tree_that_others_moved_after_it_was_adopted_is_scanned(tmp_path: Path) -> None:

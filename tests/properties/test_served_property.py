@@ -28,6 +28,10 @@ class Reports:
         self.reported += report is not None and report.paths is not None
         return report
 
+    def moment(self, tree: WorkingTree) -> bytes:
+        """Ask for the present moment of a tree that has a journal."""
+        return self.journals.moment(tree)
+
 
 class ServedTree(WatchedTree):
     """Each look by a process of its own, or by the same as before."""

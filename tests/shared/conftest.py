@@ -29,10 +29,15 @@ def project(address: str, tmp_path: Path) -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave to `nox -s shared` what starts servers of its own, which takes seconds each."""
+    """Leave to `nox -s shared` what starts servers of its own, which takes seconds each, and what asks for it."""
     if not is_whole_run():
-        own = {"own_server", "own_bucket"}
+        own = {"own_server", "own_bucket", "whole_run"}
         items[:] = [item for item in items if own.isdisjoint(getattr(item, "fixturenames", ()))]
+
+
+@pytest.fixture
+def whole_run() -> None:
+    """Ask for a test to be left to `nox -s shared`: what it tries, a sample tries too."""
 
 
 @pytest.fixture

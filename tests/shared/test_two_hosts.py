@@ -2,7 +2,8 @@
 
 import signal
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -11,6 +12,7 @@ import pytest
 from mulligan.config.database_address import parts_of
 from tests.support.git_world import run_git
 from tests.support.homes import home_of
+from tests.support.patience import PATIENCE
 from tests.support.s3_server import BUCKET, SmallStore, small_store
 from tests.support.simulated_hosts import SimulatedHost, simulated_host
 
@@ -59,6 +61,13 @@ def rows(address: str, statement: str) -> list[tuple[object, ...]]:
     parts = parts_of(address)
     with psycopg.connect(parts.conninfo, options=f"-c search_path={parts.schema}", autocommit=True) as raw:
         return raw.execute(statement.encode()).fetchall()
+
+
+def wait_until(fact: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not fact():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def copies(host: SimulatedHost, plan_id: str) -> list[Path]:
@@ -114,10 +123,10 @@ def test_work_in_place_stays_on_its_machine(first: SimulatedHost, second: Simula
         assert (refused["exit_code"], refused["error"]["kind"]) == (3, "on_another_host"), words
         assert "build-a" in refused["error"]["message"]
     second.data("run", "--in-place", "--name", "here", "--", "sh", "-c", "echo changed > other.txt")
+    first.data("undo", "--yes")
+    assert (first.folder / "notes.txt").read_text() == "first\n", "its own, although another one is newer"
     second.data("undo", "--yes")
     assert (second.folder / "other.txt").read_text() == "of b\n"
-    first.data("undo", "--yes")
-    assert (first.folder / "notes.txt").read_text() == "first\n"
 
 
 def test_a_project_is_joined_once_by_each_machine(
@@ -152,6 +161,7 @@ def test_the_bucket_of_a_project_is_asked_for(
     assert first.data("list")["plans"] == []
 
 
+@pytest.mark.usefixtures("whole_run")
 def test_a_checkout_and_a_database_go_elsewhere(
     first: SimulatedHost, second: SimulatedHost, tmp_path: Path
 ) -> None:
@@ -164,6 +174,8 @@ def test_a_checkout_and_a_database_go_elsewhere(
     run_git(origin, "commit", "-qm", "start")
     for host in (first, second):
         run_git(tmp_path, "clone", "-q", str(origin), str(host.folder / "code"))
+        for key, value in (("user.name", "me"), ("user.email", "me@here")):
+            run_git(host.folder / "code", "config", key, value)
     with sqlite3.connect(first.folder / "data.db") as database:
         database.execute("CREATE TABLE things (name TEXT)")
     (first.folder / "plan.yaml").write_text(
@@ -176,7 +188,7 @@ steps:
   - name: write
     tool: shell
     resource: code
-    args: {command: "echo 'print(2)' > code.py; git -c user.name=me -c user.email=me@here commit -qam two"}
+    args: {command: "echo 'print(2)' > code.py; git commit -qam two"}
   - {name: add, tool: sql, resource: data, args: {statements: ["INSERT INTO things VALUES ('one')"]}}
   - {name: stop, decision: {question: "Which?", alternatives: [a, b]}}
   - {name: more, tool: shell, resource: code, args: {command: git log --format=%s > log.txt}}
@@ -199,3 +211,30 @@ steps:
     assert (first.folder / "code" / "code.py").read_text() == "print(2)\n"
     with sqlite3.connect(first.folder / "data.db") as database:
         assert database.execute("SELECT name FROM things").fetchall() == [("one",)]
+
+
+@pytest.mark.usefixtures("whole_run")
+def test_status_names_who_works_and_where(first: SimulatedHost, second: SimulatedHost) -> None:
+    command = "while [ ! -e go ]; do sleep 0.05; done"
+    (first.folder / "plan.yaml").write_text(
+        f"name: slow\nsteps:\n  - {{name: wait, tool: shell, args: {{command: {command!r}}}}}\n"
+    )
+    working = first.start("plan", "execute", "plan.yaml")
+    try:
+        wait_until(lambda: bool(second.data("list")["plans"]))
+        wait_until(lambda: second.data("status", "slow")["holder"] is not None)
+        status = second.data("status", "slow")
+        holder = status["holder"]
+        assert (holder["host"], holder["pid"], holder["lease_seconds"]) == ("build-a", working.pid, 15.0)
+        refused = second.ask("resume", "slow")
+        assert (refused["error"]["kind"], refused["error"]["host"]) == ("plan_busy_elsewhere", "build-a")
+        wait_until(lambda: bool(second.data("status", "slow")["sandboxes"]))
+        [sandbox] = second.data("status", "slow")["sandboxes"]
+        assert sandbox["host"] == "build-a"
+        [folder] = copies(first, status["plan_id"])
+        (folder / "go").touch()
+        assert working.wait(PATIENCE) == 0
+    finally:
+        working.kill()
+    done = second.data("status", "slow")
+    assert (done["holder"], done["state"]) == (None, "complete")

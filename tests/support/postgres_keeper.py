@@ -58,6 +58,7 @@ class Server:
     def __init__(self, folder: Path, *settings: str) -> None:
         self.folder = folder
         self.data = folder / "data"
+        self._port = next((s.removeprefix("port=") for s in settings if s.startswith("port=")), "5432")
         self._settings = [*SMALL, f"unix_socket_directories={folder}", "listen_addresses=", *settings]
         found = binaries()
         assert found is not None
@@ -91,7 +92,16 @@ class Server:
             **self._as,
         )
         log.close()
-        ready = [str(self._programs / "pg_isready"), "-q", "-h", str(self.folder), "-t", "5"]
+        ready = [
+            str(self._programs / "pg_isready"),
+            "-q",
+            "-h",
+            str(self.folder),
+            "-p",
+            self._port,
+            "-t",
+            "5",
+        ]
         while subprocess.run(ready, check=False, env=_CLEAN).returncode != 0:
             if self.process.poll() is not None:
                 raise RuntimeError((self.folder / "log").read_text())

@@ -63,6 +63,16 @@ class SimulatedHost(Struct, frozen=True):
             check=False,
         )
 
+    def start(self, *words: str) -> "subprocess.Popen[bytes]":
+        """Start a command there in a process of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "mulligan", *words],
+            cwd=self.folder,
+            env={**os.environ, **self.environ},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
     @contextmanager
     def entered(self) -> Generator[None]:
         """Let this process be one of that machine."""

@@ -11,10 +11,12 @@ from benchmarks.compare.works.first_step import first_step
 from benchmarks.compare.works.forks import forks
 from benchmarks.compare.works.history import history
 from benchmarks.compare.works.hooks import hooks, hooks_git
+from benchmarks.compare.works.queues import queues
 from benchmarks.compare.works.real_path import real_path
 from benchmarks.compare.works.rollback import rollback, session_rollback
 from benchmarks.compare.works.running_plan import running_plan, running_plan_git
 from benchmarks.compare.works.second_plan import second_plan
+from benchmarks.compare.works.shared import shared_checkpoints, shared_steps
 from benchmarks.compare.works.status import status
 from benchmarks.compare.works.variants import variants
 from benchmarks.compare.works.verify import verify
@@ -31,6 +33,8 @@ WORKS: Mapping[str, Callable[[Bench], Work]] = {
     "forks": forks,
     "variants": variants,
     "real-path": real_path,
+    "queues": queues,
+    "shared-steps": shared_steps,
 }
 # On the tree of every size.
 WORKS_ON_TREES: Mapping[str, Callable[[Bench], Work]] = {
@@ -41,4 +45,5 @@ WORKS_ON_TREES: Mapping[str, Callable[[Bench], Work]] = {
     "session-rollback": session_rollback,
     "hooks": hooks,
     "hooks-git": hooks_git,
+    "shared-checkpoints": shared_checkpoints,
 }

@@ -61,12 +61,12 @@ class Bench:
         """Forget all projects: one that is made again at the same path is another."""
         shutil.rmtree(self.homes, ignore_errors=True)
 
-    def mulligan(self, project: Path, *arguments: str) -> Finished:
-        """Run the program in a project."""
+    def mulligan(self, project: Path, *arguments: str, **environ: str) -> Finished:
+        """Run the program in a project; `environ` are further variables."""
         program = [str(_PROGRAM)] if _PROGRAM.exists() else [sys.executable, "-m", "mulligan"]
         # Only what the bench names: the user's own projects and settings must not interfere.
         env = {name: value for name, value in surroundings().items() if not name.startswith("MULLIGAN_")}
-        env["MULLIGAN_HOME"] = str(self.homes)
+        env |= {"MULLIGAN_HOME": str(self.homes), **environ}
         return run([*program, *arguments], self.budget, cwd=project, env=env)
 
     def mulligan_data(self, project: Path, *arguments: str) -> Any:

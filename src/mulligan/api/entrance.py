@@ -119,16 +119,36 @@ def prune_projects(*, dry_run: bool = False) -> PrunedProjects:
     return prune(look_around({}), dry_run=dry_run)
 
 
-def import_project(file: str | Path, path: str | Path = ".", *, home: str | Path | None = None) -> Project:
-    """Make the project of a folder from a file that `project.export` wrote."""
-    return imported(look_around({}), Path(file), str(path), None if home is None else str(home), Unobserved())
+def import_project(
+    file: str | Path,
+    path: str | Path = ".",
+    *,
+    home: str | Path | None = None,
+    database: str | None = None,
+    store: str | None = None,
+) -> Project:
+    """Make the project of a folder from a file that `project.export` wrote.
+
+    With the address of a PostgreSQL `database` it becomes a shared project, whose packs can be in a `store`.
+    """
+    own = None if home is None else str(home)
+    return imported(look_around({}), Path(file), str(path), own, Unobserved(), database=database, store=store)
 
 
-def imported(around: Surroundings, file: Path, folder: str, home: str | None, observer: Observer) -> Project:
+def imported(
+    around: Surroundings,
+    file: Path,
+    folder: str,
+    home: str | None,
+    observer: Observer,
+    *,
+    database: str | None = None,
+    store: str | None = None,
+) -> Project:
     """As `import_project`, followed by this observer."""
     from mulligan.api.operations.home_operations import import_home
 
-    return _project(import_home(around, file, folder, home), around, observer)
+    return _project(import_home(around, file, folder, home, database, store), around, observer)
 
 
 def open_project(around: Surroundings, named: str | None, observer: Observer) -> Project:

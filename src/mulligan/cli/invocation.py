@@ -151,11 +151,14 @@ class Invocation(Struct, kw_only=True, dict=True):
         )
         return self._opened(project), new
 
-    def imported_project(self, file: "Path", folder: str, home: str | None) -> "Project":
+    def imported_project(
+        self, file: "Path", folder: str, home: str | None, database: str | None, store: str | None
+    ) -> "Project":
         """Make the project of a folder from an exported file."""
         from mulligan.api.entrance import imported
 
-        return self._opened(imported(self.around, file, folder, home, self.live))
+        made = imported(self.around, file, folder, home, self.live, database=database, store=store)
+        return self._opened(made)
 
     def _opened(self, project: "Project") -> "Project":
         self.found = project

@@ -9,9 +9,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_ALONE = ("diff", "list", "log", "redo", "restore", "rollback", "show", "status", "undo")
+_ALONE = ("apply", "diff", "list", "log", "redo", "restore", "rollback", "show", "status", "unapply", "undo")
 _IN_GROUPS = {
-    "plan": ("diff", "list", "log", "rollback", "status", "tree"),
+    "plan": ("apply", "diff", "list", "log", "rollback", "status", "tree", "unapply"),
     "checkpoint": ("create", "diff", "list", "show"),
 }
 

@@ -29,6 +29,7 @@ class LockHolder(Struct, frozen=True, kw_only=True):
     since: datetime
     within: tuple[PlanId, ...] | None = None  # the plans that this work is part of; None: not known
     host: str | None = None  # None: this one
+    lease: float | None = None  # seconds for which a server keeps the claim of a machine that is cut off
 
 
 class Locks(Protocol):

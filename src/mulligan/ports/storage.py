@@ -113,6 +113,9 @@ class SnapshotStore(StoredTrees, Protocol):
         For work that looks a few times and ends, and never asks whether something `stirred`.
         """
 
+    def listen(self) -> None:
+        """Hear from the next look on what happens in watched trees, for work that asks whether something `stirred`."""
+
     @property
     def keeps_watches(self) -> bool:
         """True where watches stay open when their work is done, for the next work on the same tree."""

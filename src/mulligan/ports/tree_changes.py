@@ -27,3 +27,10 @@ class ChangeReports(Protocol):
         then on the tree is watched.
         """
         ...
+
+    def moment(self, tree: WorkingTree) -> bytes:
+        """Return a token for the present moment of a tree that is watched already, also if it was elsewhere then.
+
+        Empty where it is not, or nobody answers properly, and soon.
+        """
+        ...

@@ -36,6 +36,11 @@ class HostRepository(RowRepository):
         """Return whether something of that machine is not on this one."""
         return self._places.is_elsewhere(host)
 
+    @property
+    def are_several(self) -> bool:
+        """Return whether machines share the project."""
+        return self._places.host is not None
+
     def name_of(self, host: str) -> str:
         """Return the name that people know a machine by; one that no row names goes by its id."""
         found = self.known(host)

@@ -7,12 +7,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Any, TypeAlias
 
-    Value: TypeAlias = str | int | float | None
+    Value: TypeAlias = str | int | float | bytes | None
 
 
 class Row(Protocol):
@@ -53,6 +53,12 @@ class SqlConnection(Protocol):
         Where a failover may forget the last commits, a step that is drawn at random keeps two claims apart.
         """
 
+    def wake(self, queue: str, entry: str, plan_id: str, number: int) -> None:
+        """Enter a plan in the durable queue, in the transaction that is open.
+
+        A database that no worker looks at refuses with ProjectNotShared.
+        """
+
     def changes(self) -> int:
         """Return a number that is different after another connection has committed; it is cheap to ask for."""
 
@@ -61,6 +67,9 @@ class SqlConnection(Protocol):
 
     def copy_to(self, target: Path) -> None:
         """Write a consistent copy of the database into a file."""
+
+    def columns(self) -> Mapping[str, Sequence[str]]:
+        """Return the columns of each table, in their order."""
 
     def problems(self) -> list[str]:
         """List what the database itself finds wrong: broken storage, lost references, values of a wrong type."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mulligan.adapters.homes.home_link import HomeRecord
     from mulligan.adapters.homes.home_search import ProjectPlace
     from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
-    from mulligan.rows.database import Database
+    from mulligan.wiring.adapters import Adapters
     from mulligan.wiring.surroundings import Surroundings
 
 
@@ -146,15 +146,25 @@ def _repositories(around: Surroundings, home: Path) -> Iterator[tuple[Checkpoint
         yield repositories, repository
 
 
-def export_home(home: Path, file: Path, database: Database, *, force: bool) -> Exported:
-    """Write a project home into a file."""
+def export_home(project: Adapters, file: Path, *, force: bool) -> Exported:
+    """Write a project home into a file; of a shared project also its rows, and the packs in its bucket."""
     from mulligan.adapters.homes.home_archive import write_archive
     from mulligan.adapters.homes.home_link import read_record
 
+    home = project.home
     record = read_record(home)
     if record is None:
         raise ProjectBusy(home=str(home))  # a home of an earlier version, which plans keep in its place
-    return write_archive(home, record, file, database.copy_to, force=force)
+    place = project.database_place
+    if isinstance(place, Path):
+        return write_archive(home, record, file, project.database.copy_to, {}, force=force)
+    from mulligan.wiring.shared.shared_copies import PacksElsewhere, copy_from_server, refuse_running
+
+    refuse_running(project)
+    packs = PacksElsewhere(project.object_store.packs if project.object_store is not None else None)
+    return write_archive(
+        home, record, file, lambda to: copy_from_server(project, place, to), packs, force=force
+    )
 
 
 def unpacked_home(file: Path, part: Path) -> HomeRecord:

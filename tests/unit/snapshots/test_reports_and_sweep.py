@@ -35,6 +35,10 @@ class World:
         """Report what changed."""
         return self.journals.report(tree, token)
 
+    def moment(self, tree: WorkingTree) -> bytes:
+        """Return the present moment of a tree that has a journal."""
+        return self.journals.moment(tree)
+
     def store(self) -> PackedSnapshotStore:
         return new_store(self.home, reports=self)
 

@@ -75,6 +75,22 @@ def test_only_what_changed_is_read(tmp_path: Path, tree: Path, reads: Reads) -> 
     assert reads.take() == []
 
 
+def test_what_each_later_process_would_read_again_is_written_down_once(
+    tmp_path: Path, tree: Path, reads: Reads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "_SAVING_COSTS", 1)  # a process that goes on waits for more
+    age(tree)
+    take(new_store(tmp_path / "store"), tree)
+    for path in [path for path in sorted(tree.rglob("*")) if path.is_file()][:70]:
+        path.write_text("changed")
+    age(tree)
+    reads.take()
+    take(new_store(tmp_path / "store"), tree)
+    assert len(reads.take()) == 70
+    take(new_store(tmp_path / "store"), tree)
+    assert reads.take() == []
+
+
 def test_a_new_process_reads_only_what_changed(tmp_path: Path, tree: Path, reads: Reads) -> None:
     age(tree)
     first = take(new_store(tmp_path / "store"), tree)

@@ -33,6 +33,10 @@ _NAP = 0.005  # seconds
 _COUNTER = "PRAGMA user_version"
 _COUNTED = 1 << 30
 _CHANGES = "PRAGMA data_version"
+_COLUMNS = """
+SELECT m.name AS table_name, c.name AS column_name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c
+WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY m.name, c.cid
+"""
 _CHECK = "PRAGMA integrity_check"
 _REFERENCES = "PRAGMA foreign_key_check"
 
@@ -153,6 +157,9 @@ class SqliteConnection:
     def fence_step(self) -> int:
         return 1
 
+    def wake(self, queue: str, entry: str, plan_id: str, number: int) -> None:
+        raise errors.ProjectNotShared(database=str(self.path))
+
     def changes(self) -> int:
         return int(self.rows(_CHANGES)[0][0])
 
@@ -166,6 +173,12 @@ class SqliteConnection:
         with self.transaction(write=True):
             count = int(self.rows(_COUNTER)[0][0])
             self.execute(f"{_COUNTER} = {(count + 1) % _COUNTED}")
+
+    def columns(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for row in self.rows(_COLUMNS):
+            found.setdefault(row["table_name"], []).append(row["column_name"])
+        return found
 
     def problems(self) -> list[str]:
         from mulligan.adapters.db.column_checks import misfits  # here: only a search for trouble needs it

@@ -13,7 +13,7 @@ import os
 import stat
 import tarfile
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
@@ -41,9 +41,11 @@ _LEFT_OUT = (
         f"{_DATABASE}-wal",
         f"{_DATABASE}-shm",
     ),
+    *("store/bucket", "store/bucket-cache"),
     *("store/rooms", "store/caches", "store/asides", "store/lock", "store/upkeep"),
     *("sandboxes/.parked", "sandboxes/.trials"),
 )
+_PACK_FOLDERS = ("store", "store/packs")
 _LONGEST_NAME = 200
 _PLAN_FILES = 4  # sandboxes/PLAN/RESOURCE/NAME: from here on, plans decide what there is
 _ATTRIBUTE = "LIBARCHIVE.xattr."  # what begins the names of headers with attributes
@@ -68,11 +70,18 @@ class Exported(Struct, frozen=True, kw_only=True):
 
 
 def write_archive(
-    home: Path, record: HomeRecord, file: Path, copy_database: Callable[[Path], None], *, force: bool
+    home: Path,
+    record: HomeRecord,
+    file: Path,
+    copy_database: Callable[[Path], None],
+    packs: Mapping[str, Callable[[], bytes]],
+    *,
+    force: bool,
 ) -> Exported:
     """Write a home into a file; refuse while a plan runs, and to replace a file unless forced.
 
-    `copy_database` writes a consistent copy of the database into a file.
+    `copy_database` writes a consistent copy of the database into a file. `packs` are those that are not in the home, by
+    name; they are asked for when the copy is there.
     """
     place = Path(os.path.realpath(file))
     _refuse(place, force=force)
@@ -81,7 +90,7 @@ def write_archive(
         if not free:
             raise ProjectBusy(home=str(home))
         try:
-            return _written(home, record, place, draft, copy_database, force=force)
+            return _written(home, record, place, draft, copy_database, packs, force=force)
         except OSError as exc:
             raise SystemFailed(path=str(exc.filename or place), reason=exc.strerror or str(exc)) from exc
         finally:
@@ -95,6 +104,7 @@ def _written(
     place: Path,
     draft: Path,
     copy_database: Callable[[Path], None],
+    packs: Mapping[str, Callable[[], bytes]],
     *,
     force: bool,
 ) -> Exported:
@@ -104,7 +114,10 @@ def _written(
     database.touch(mode=0o600)
     copy_database(database)
     members = list(_members(home))
-    manifest = Manifest(format=_FORMAT, record=record, home=str(home), files=len(members) + 1)
+    elsewhere = dict(packs)  # asked for now: the rows that name them are copied
+    above = [name for name in _PACK_FOLDERS if elsewhere and name not in members]
+    count = len(members) + len(above) + len(elsewhere) + 1
+    manifest = Manifest(format=_FORMAT, record=record, home=str(home), files=count)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as raw:
         compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
@@ -116,6 +129,10 @@ def _written(
             _add(archive, database, f"home/{_DATABASE}")
             for name in members:
                 _add(archive, home / name, f"home/{name}")
+            for name in above:
+                _add_folder(archive, f"home/{name}")
+            for name, fetch in elsewhere.items():
+                _add_bytes(archive, f"home/{_PACK_FOLDERS[-1]}/{name}", fetch())
         raw.flush()
         with act("archive.sync"):
             os.fsync(raw.fileno())
@@ -349,6 +366,12 @@ def _add_bytes(archive: tarfile.TarFile, name: str, data: bytes) -> None:
     member = tarfile.TarInfo(name)
     member.size, member.mode = len(data), 0o600
     archive.addfile(member, io.BytesIO(data))
+
+
+def _add_folder(archive: tarfile.TarFile, name: str) -> None:
+    member = tarfile.TarInfo(name)
+    member.type, member.mode = tarfile.DIRTYPE, 0o700
+    archive.addfile(member)
 
 
 def _refuse(place: Path, *, force: bool) -> None:

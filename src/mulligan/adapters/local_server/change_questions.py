@@ -27,6 +27,14 @@ class ServedReports:
 
     def since(self, tree: WorkingTree, token: bytes) -> TreeChanges | None:
         """Ask what changed since a moment; None where no proper answer comes."""
+        return self._answer(tree, token, begins=True)
+
+    def moment(self, tree: WorkingTree) -> bytes:
+        """Ask for a token of a tree that the server watches already; empty where no proper answer comes."""
+        found = self._answer(tree, b"", begins=False)
+        return b"" if found is None else found.token
+
+    def _answer(self, tree: WorkingTree, token: bytes, *, begins: bool) -> TreeChanges | None:
         if self._silent:
             return None
         question = TreeQuestion(
@@ -36,6 +44,7 @@ class ServedReports:
             excluded=tuple(sorted(map(os.fsencode, tree.excluded))),
             patterns=tree.patterns,
             token=token,
+            begins=begins,
         )
         try:
             answer = self._ask(msgpack.encode(question))

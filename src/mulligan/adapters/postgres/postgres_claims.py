@@ -110,7 +110,8 @@ class PostgresClaims:
         from mulligan.ports import LockHolder  # here: most plans are held by nobody
 
         host = None if found.machine == self._machine else found.host
-        return LockHolder(pid=found.pid, since=found.since, within=found.within, host=host)
+        lease = self._address.lease
+        return LockHolder(pid=found.pid, since=found.since, within=found.within, host=host, lease=lease)
 
     def plans(self) -> list[PlanId]:
         return [PlanId(row["plan_id"]) for row in self._rows(_PLANS)]

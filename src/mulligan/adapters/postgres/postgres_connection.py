@@ -40,6 +40,11 @@ SELECT c.table_name, c.column_name FROM information_schema.columns AS c
 WHERE c.table_schema = current_schema() AND c.data_type = 'text' AND c.collation_name IS DISTINCT FROM 'C'
 ORDER BY c.table_name, c.column_name
 """
+_WAKE = "SELECT wake(CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT))"
+_COLUMNS = """
+SELECT CAST(table_name AS TEXT) AS table_name, CAST(column_name AS TEXT) AS column_name FROM information_schema.columns
+WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position
+"""
 _PAGE = 200  # rows of a long answer that are in memory at a time
 _PATIENCE = 10.0  # seconds: a server that restarts is waited for
 _PAUSE = 0.1
@@ -124,6 +129,9 @@ class PostgresConnection:
                     raise
                 self._raw.close()
 
+    def wake(self, queue: str, entry: str, plan_id: str, number: int) -> None:
+        self.execute(_WAKE, (queue, entry, plan_id, number))
+
     def changes(self) -> int:
         rows = self.rows(_CHANGES) if self._is_open else self.fresh_rows(_CHANGES)
         return int(rows[0]["number"]) - self._own
@@ -135,9 +143,15 @@ class PostgresConnection:
 
     def copy_to(self, target: Path) -> None:
         raise errors.NotBuiltYet(
-            feature="exporting a project whose rows are in PostgreSQL",
-            hint="keep a copy of its rows with `pg_dump`, and one of the project home beside it",
+            feature="a copy of a database on a server in a file of its own kind",
+            hint="keep a copy of its rows with `pg_dump`",
         )
+
+    def columns(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for row in self.rows(_COLUMNS):
+            found.setdefault(row["table_name"], []).append(row["column_name"])
+        return found
 
     def problems(self) -> list[str]:
         loose = [f"column {row[1]} of {row[0]} does not sort by bytes" for row in self.rows(_LOOSE)]

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from mulligan.adapters.snapshots.cache.divergence import racy_in
-from mulligan.adapters.snapshots.cache.marks import MOST_PATHS
+from mulligan.adapters.snapshots.cache.marks import Mark
 from mulligan.adapters.snapshots.cache.stat_cache import StatCache, key_when_new
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.file_contents import store_bytes
 from mulligan.adapters.snapshots.capture.full_capture import Surveyed, unheld_in
+from mulligan.adapters.snapshots.capture.served_trees import ServedTrees
 from mulligan.adapters.snapshots.capture.surveys import Surveys
 from mulligan.adapters.snapshots.capture.tree_reader import UNWATCHED, Looking
 from mulligan.adapters.snapshots.format.chunks import pieces
@@ -45,7 +45,6 @@ from mulligan.adapters.snapshots.scan.memory_maps import Moments
 from mulligan.adapters.snapshots.scan.scan import Scan, Witness, until_steady
 from mulligan.adapters.snapshots.trees.tree_edit import grafted
 from mulligan.adapters.snapshots.watch.open_watches import OpenWatches
-from mulligan.adapters.snapshots.watch.served_watch import ServedWatch
 from mulligan.adapters.snapshots.watch.tree_watch import (
     CUT_OFF,
     NOT_IN_STORE,
@@ -105,7 +104,7 @@ class PackedSnapshotStore(PackedTrees):
         self._reports = reports
         self._ask_from = ask_from
         self._briefly = 0
-        self._served: dict[str, ServedWatch] = {}  # by cache key: what they say of trees in memory
+        self._served = ServedTrees(self._cache, reports, ask_from)
         # How the last capture, comparison or restore read its tree: all of it, or what changed.
         self.last_look = Look(watched=False, reason=UNWATCHED)
 
@@ -116,7 +115,7 @@ class PackedSnapshotStore(PackedTrees):
                 yield
             finally:
                 if not kept:
-                    self._flush(tree.cache_key)
+                    self._served.flush(tree.cache_key)
 
     def keep_watches(self, most: int) -> None:
         """Keep so many watches open when the work that asked for them is done, for the next work on their trees."""
@@ -134,18 +133,19 @@ class PackedSnapshotStore(PackedTrees):
     def close_watches(self) -> None:
         """Close the watches that were kept, and write down what they learned."""
         for tree in self._watches.close_kept():
-            self._flush(tree.cache_key)
+            self._served.flush(tree.cache_key)
 
     def at_once(self) -> AbstractContextManager[None]:
         return self._moments.at_once()
 
     def distrust_watches(self) -> None:
         """Scan each watched tree at its next look: a file may have been written under a name that nobody watches."""
-        self._watches.distrust(OTHER_NAME)
+        with translated(self._work):
+            for tree in self._watches.distrust(OTHER_NAME):
+                self._served.distrust(tree)
 
-    def _flush(self, key: str) -> None:
-        with suppress(OSError):  # a hint for the next process: no reason to fail after all was done
-            self._cache.flush(key)
+    def listen(self) -> None:
+        self._watches.listen()
 
     def unwatchable(self) -> str:
         return why_unwatchable(self._work)
@@ -219,7 +219,9 @@ class PackedSnapshotStore(PackedTrees):
                     files_read=looking.records.files_read + len(looking.touched),
                     bytes_read=looking.records.bytes_read,
                 )
-                self._note_mark(looking, top)
+                if watch is None:
+                    self._cache.flush_for_others(tree.cache_key)
+                self._served.note(looking, top)
         finally:
             writer.abandon()
         root = Root(SnapshotId(top.id.hex()), ObjectId(top.address.hex()))
@@ -280,7 +282,7 @@ class PackedSnapshotStore(PackedTrees):
             looking = self._looking(tree, HashingSink(), Unobserved())
             difference = self._difference(looking, snapshot, tree)
             looking.stored_nothing()
-            self._keep_mark(looking)
+            self._served.keep(looking)
             for work in difference.works:
                 for entry in work.write:
                     if entry.kind is EntryKind.FILE:
@@ -304,7 +306,7 @@ class PackedSnapshotStore(PackedTrees):
             if known is not None and kept is not None and spare:
                 self._look_where_they_differ(looking, kept, known, snapshot)
             difference = self._difference(looking, snapshot, tree, spared)
-            self._keep_mark(looking)
+            self._served.keep(looking)
             self._carry_out(tree, difference, kept, observer)
             self._cache.renew_mark(tree, looking.file, looking.mark, self._reports)
         return difference.changes()
@@ -368,6 +370,8 @@ class PackedSnapshotStore(PackedTrees):
         self, tree: WorkingTree, difference: Difference, kept: KnownTree | None, observer: Observer
     ) -> None:
         watch = self._watches.of(tree)
+        if watch is not None and watch.asks and watch.top is None:
+            watch = None
         restoring = Restoring(
             tree,
             difference,
@@ -471,11 +475,19 @@ class PackedSnapshotStore(PackedTrees):
             return self._cache.move(key_when_new(old), key_when_new(new))
 
     def adopt(self, snapshot: Snapshot, tree: WorkingTree, observer: Observer) -> bool:
-        with translated(tree.path, written=self._work), self._watches.hand_on(tree):
+        with (
+            translated(tree.path, written=self._work),
+            self._watches.hand_on(tree) as watch,
+            self._all_or_forgotten(tree),
+        ):
             self._cache.move(key_when_new(tree), tree.cache_key)
             looking = self._looking(tree, HashingSink(), observer)
             if looking.known is None:
                 return False
+            # No report says which file got another name outside of the tree: all of it is looked at.
+            if not self._watches.keeps:
+                looking.mark = Mark(token=self._served.moment(tree, looking.known))
+            watch.asks = bool(looking.mark.token)
             top = looking.run(self._now_ns)
             self.last_look = looking.look
             doubtful = doubts_about(tree.path, top, looking.records.made)
@@ -484,6 +496,8 @@ class PackedSnapshotStore(PackedTrees):
             difference = compare_trees(top, looking.inside, snapshot, tree, self._folders, doubtful=doubtful)
             refuse_collisions(tree, difference)
             self._carry_out(tree, difference, None, observer)
+            self._cache.flush_for_others(tree.cache_key)
+            self._served.note_adopted(looking)
         return True
 
     def adopted(self, tree: WorkingTree, place: WorkingTree) -> None:
@@ -512,8 +526,11 @@ class PackedSnapshotStore(PackedTrees):
             watch.lost(NOT_IN_STORE)  # what was swept meanwhile is dirty although nobody touched it
         restless = self._restless.get(tree.cache_key, frozenset())
         records = Records(sink, observer, restless=restless, at_work=at_work)
-        may_ask = watch is None or (self._briefly > 0 and watch.top is None)
-        served = self._reported(tree, known.top) if may_ask else None
+        may_ask = watch is None
+        if watch is not None and watch.top is None:
+            may_ask = self._briefly > 0 or (watch.asks and self._served.is_marked(tree))
+        asks = not self._watches.keeps
+        served = self._served.watch_over(tree, known.top, asks=asks) if may_ask else None
         if known.forgotten and served is not None:
             served.lost(NOT_IN_STORE)
         looking = Looking(tree, known.top, watch, records, None, self._moments, served=served)
@@ -527,41 +544,6 @@ class PackedSnapshotStore(PackedTrees):
             yield
         finally:
             self._briefly -= 1
-
-    def _reported(self, tree: WorkingTree, top: Folder | None) -> ServedWatch | None:
-        """Return a watch over a tree by another process; None where it is not worth asking one."""
-        served, mark = self._served.pop(tree.cache_key, None), self._cache.take_mark(tree.cache_key)
-        if self._reports is None or self._watches.keeps or mark is None or top is None:
-            return None
-        if top.files < self._ask_from:
-            return None
-        if served is not None and served.top is top and served.tree == tree:
-            return served
-        return ServedWatch(tree, reports=self._reports, top=top, mark=mark)
-
-    def _note_mark(self, looking: Looking, top: Folder) -> None:
-        """Keep the moment that a tree was looked at, for the next look and the next process."""
-        key, mark, served = looking.tree.cache_key, looking.mark, looking.served
-        if not mark.token:
-            return
-        busy = looking.records.moves.busy
-        if len(mark.paths) > MOST_PATHS // 2:
-            self._cache.flush(key)
-        if self._cache.file_of(key) != looking.file:  # it was written down just now
-            mark = replace(mark, paths=racy_in(top) | busy, renewed=frozenset())
-        elif busy:
-            mark = mark.later(mark.token, busy, ())
-        self._cache.note_mark(key, mark)
-        if served is not None and looking.is_reported:
-            served.top, served.mark = top, mark
-            self._served[key] = served
-
-    def _keep_mark(self, looking: Looking) -> None:
-        """Keep the moment of a look that stored nothing; what was read then is read again when it is captured."""
-        if looking.mark.token:
-            self._cache.note_mark(looking.tree.cache_key, looking.mark)
-            if looking.is_reported or looking.watch is None:
-                self._cache.let_go(looking.tree.cache_key)
 
     def _difference(
         self,
@@ -586,6 +568,6 @@ class PackedSnapshotStore(PackedTrees):
         except BaseException:
             if (watch := self._watches.of(tree)) is not None:
                 watch.lost(CUT_OFF)
-            self._served.pop(tree.cache_key, None)
+            self._served.let_go(tree)
             self._cache.let_go(tree.cache_key)
             raise

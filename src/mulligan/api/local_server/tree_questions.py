@@ -39,6 +39,8 @@ class TreeQuestions:
             patterns=asked.patterns,
             real=False,
         )
+        if not asked.begins:
+            return [Word.DONE, msgpack.encode(TreeAnswer(self.journals.moment(tree), None, ()))]
         found = self.journals.report(tree, asked.token)
         if found is None:
             return [Word.ELSEWHERE, b"the system does not report what changes there"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mulligan.errors import StoreNotShared
 from mulligan.wiring.home_wiring import (
     all_homes,
     disk_limit,
@@ -78,15 +79,31 @@ def prune_projects(around: Surroundings, *, dry_run: bool) -> PrunedProjects:
     )
 
 
-def import_home(around: Surroundings, file: Path, folder: str, home: str | None) -> ProjectPlace:
-    """Make the home of a folder from a file that `export` wrote."""
+def import_home(
+    around: Surroundings,
+    file: Path,
+    folder: str,
+    home: str | None,
+    database: str | None = None,
+    store: str | None = None,
+) -> ProjectPlace:
+    """Make the home of a folder from a file that `export` wrote; with `database` its rows go to a server."""
+    if database is None and store is not None:
+        raise StoreNotShared(store=store, database="a file in the project home")
     place = (around.folder / folder).resolve()
     own = None if home is None else (around.folder / home).resolve()
     notes: list[str] = []
+    from mulligan.wiring.shared.shared_copies import (  # here: a list of homes needs no rows
+        forget_server,
+        move_to_server,
+    )
 
     def unpack(part: Path) -> HomeRecord:
         record = unpacked_home(around.folder / file, part)
+        forget_server(part)
         notes.extend(drop_settings(part, place))
+        if database is not None:
+            move_to_server(around, part, place, database, store)
         return record
 
     taken = home_keeper(around).take_in(place, own, unpack, lambda part: set_pins(around, part, place))

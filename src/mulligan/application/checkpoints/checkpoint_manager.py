@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from mulligan.application.runs.run import Run
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup
 from mulligan.domain.checkpoints.store_report import Capture, ChangeAction, PathChange
+from mulligan.domain.plans.trigger import AT_WORK
 from mulligan.domain.resources.placement import lie_together
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.domain.trees.real_change import Snapshots
@@ -40,6 +41,8 @@ class CheckpointManager:
             for sandbox in run.sandboxes:
                 kind = self._kinds.of(sandbox)
                 watches.enter_context(kind.watch(sandbox, others_at_work=run.others_at_work))
+            if not set(AT_WORK).isdisjoint(run.settings.triggers):
+                self._store.listen()
             yield
 
     @contextmanager

@@ -84,6 +84,15 @@ def _again(plan: Plan) -> NextStep:
     return NextStep("execute", plan=...)
 
 
+def is_real_elsewhere(db: Transaction, plan_id: PlanId) -> bool:
+    """Return whether a plan works, or worked, on the real things of another machine."""
+    if not db.hosts.are_several:
+        return False
+    made = [s.host for s in db.sandboxes.list(plan_id) if s.strategy is Strategy.IN_PLACE]
+    made += [change.real.host for change in db.real_changes.list(plan_id)]
+    return any(map(db.hosts.is_elsewhere, made))
+
+
 def refuse_elsewhere(db: Transaction, plan_id: PlanId) -> None:
     """Refuse a plan that works in place, is applied, or was changing real resources, on another machine."""
     for sandbox in db.sandboxes.list(plan_id):

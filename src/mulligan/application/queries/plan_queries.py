@@ -50,6 +50,16 @@ class SandboxView(Struct, frozen=True, kw_only=True):
     path: str
     branch: str | None
     git_dir: str | None
+    host: str | None = None  # the name of the machine that has it, if that is another one
+
+
+class HolderView(Struct, frozen=True, kw_only=True):
+    """The process that works on a plan."""
+
+    host: str | None  # the name of its machine, if that is another one
+    pid: int
+    since: datetime
+    lease_seconds: float | None  # for which a server keeps the claim of a machine that is cut off
 
 
 class PlanTiming(Struct, frozen=True, kw_only=True):
@@ -90,6 +100,7 @@ class PlanStatus(Struct, frozen=True, kw_only=True):
     last_checkpoint_id: CheckpointId | None
     last_checkpoint_number: int | None  # of its group, in the plan
     sandboxes: tuple[SandboxView, ...]
+    holder: HolderView | None = None
     resumed_from: ResumedFrom | None
     corrections: tuple[CorrectionView, ...]  # one for each attempt but the first
     execution: ExecutionCounts
@@ -164,6 +175,12 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         with self.database.reading() as db:
             return db.handles.of(ids)
 
+    def _holder(self, plan: Plan) -> HolderView | None:
+        found = self.find_locks().holder(plan.plan_id) if plan.state is State.PROCESSING else None
+        if found is None:
+            return None
+        return HolderView(host=found.host, pid=found.pid, since=found.since, lease_seconds=found.lease)
+
     def status(self, plan_id: PlanId, resumed_from: ResumedFrom | None) -> PlanStatus:
         """Return the status of a plan."""
         with self.database.reading() as db:
@@ -199,10 +216,16 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
             last_checkpoint_number=current.number if current else None,
             sandboxes=tuple(
                 SandboxView(
-                    resource=s.resource, strategy=s.strategy, path=s.path, branch=s.branch, git_dir=s.git_dir
+                    resource=s.resource,
+                    strategy=s.strategy,
+                    path=s.path,
+                    branch=s.branch,
+                    git_dir=s.git_dir,
+                    host=db.hosts.name_of(s.host) if s.host and db.hosts.is_elsewhere(s.host) else None,
                 )
                 for s in sandboxes
             ),
+            holder=self._holder(plan),
             resumed_from=resumed_from,
             corrections=tuple(correction_view(c, dry_run=False) for c in corrections),
             execution=ExecutionCounts(
@@ -321,7 +344,7 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
                 recoverable=True,
                 hint=resume,
             )
-        left = "restore" in under_way or (plan.state is State.APPLIED and under_way)
+        left = {"restore", "undo"}.intersection(under_way) or (plan.state is State.APPLIED and under_way)
         if left and self.find_locks().holder(plan.plan_id) is None:
             return PlanErrorView(
                 message="the process that changed real files for this plan is gone",

@@ -12,7 +12,7 @@ from mulligan.application.sandboxes.pin_service import PinService
 from mulligan.application.sandboxes.sandbox_repairs import SandboxRepairs
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.domain.plans.intent import IntentKind
-from mulligan.domain.plans.plan import Plan, State
+from mulligan.domain.plans.plan import Phase, Plan, State
 from mulligan.domain.text.ids import PlanId
 from mulligan.errors import Advice, MulliganError, NextStep, PlanBusy, ResourceUnsuitable
 from mulligan.ports import (
@@ -200,7 +200,7 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
             with self.database.reading() as db:
                 found = db.intents.list(plan.plan_id)
                 intents = [i for i in found if i.locations and not db.hosts.is_elsewhere(i.host)]
-            ended = plan.is_final or any(i.kind is IntentKind.RESTORE for i in intents)
+            ended = plan.is_final or any(i.kind in (IntentKind.RESTORE, IntentKind.UNDO) for i in intents)
             if intents and ended and self.locks.holder(plan.plan_id) is None:
                 with self.claims.open(plan.plan_id, observer):
                     pass
@@ -274,9 +274,11 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
                 unfinished = bool(db.intents.list(plan.plan_id)) and plan.state is not State.CANCELLED
             if gone or (unfinished and self.locks.holder(plan.plan_id) is None):
                 what = "its process is gone" if gone else "it was interrupted"
-                yield Advice(
-                    f"plan {plan.name}: {what}; continue with ", NextStep("resume", plan=plan.plan_id)
-                )
+                way = ("continue with ", NextStep("resume", plan=plan.plan_id))
+                if plan.phase is Phase.APPLY:
+                    what += ", and real files may be half changed"
+                    way = (way[1], " puts them back as they were before")
+                yield Advice(f"plan {plan.name}: {what}; ", *way)
 
 
 def _only(findings: Sequence[Finding]) -> Diagnosis:

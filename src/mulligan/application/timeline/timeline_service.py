@@ -9,7 +9,7 @@ from mulligan.application.apply.apply_preparation import Application, AppliedRes
 from mulligan.application.apply.plan_apply import ApplyWishes, PlanApplyService
 from mulligan.application.apply.plan_unapply import PlanUnapplyService
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
-from mulligan.application.plans.guards import cancelled, refuse_without_checkpoints
+from mulligan.application.plans.guards import cancelled, is_real_elsewhere, refuse_without_checkpoints
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.rollback.impact import Impact, RevertedChange
 from mulligan.application.rollback.rollback_service import (
@@ -444,13 +444,16 @@ def _of_commits(reason: str) -> UsageWrong:
 
 
 def _with_standings(db: Transaction, plan_id: PlanId | None) -> Iterator[tuple[TimelineEntry, Standing]]:
-    known: dict[PlanId, Standing] = {}
+    """Yield the entries of a plan, or all but those of real things on other machines."""
+    known: dict[PlanId, Standing | None] = {}
     entries: Sequence[TimelineEntry] | Iterator[TimelineEntry]
     entries = db.entries.live() if plan_id is None else db.entries.live_of(plan_id)
     for entry in entries:
         if entry.plan_id not in known:
-            known[entry.plan_id] = standing_of(db, db.plans.get(entry.plan_id))
-        yield entry, known[entry.plan_id]
+            elsewhere = plan_id is None and is_real_elsewhere(db, entry.plan_id)
+            known[entry.plan_id] = None if elsewhere else standing_of(db, db.plans.get(entry.plan_id))
+        if (standing := known[entry.plan_id]) is not None:
+            yield entry, standing
 
 
 def _turn(turn: Turnaround) -> Turn:

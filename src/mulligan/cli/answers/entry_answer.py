@@ -172,4 +172,6 @@ def _state(entry: EntryView) -> str:
     if entry.redoable:
         return "undone, can be redone"
     ended = "taken" if entry.taken else _STATUS.get(entry.status, "")
-    return "undone" if entry.undone and not ended else ended
+    if not entry.undone or ended == _STATUS[DeedStatus.FAILED]:  # what fails is taken back at once
+        return ended
+    return f"{ended}, undone" if ended else "undone"

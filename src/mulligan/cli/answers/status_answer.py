@@ -113,7 +113,13 @@ def _in_full(status: PlanStatus) -> Iterator[Line | Table]:
         for s in status.steps
     )
     yield from cut(Table(("#", "STEP", "STATUS", "TOOK"), rows), f"mulligan log {status.plan_id}")
-    yield from (Line(f"sandbox of {s.resource}: {s.path}") for s in status.sandboxes)
+    for s in status.sandboxes:
+        on = f", on {s.host}" if s.host is not None else ""
+        yield Line(f"sandbox of {s.resource}: {s.path}{on}")
+    if (holder := status.holder) is not None:
+        on = "" if holder.host is None else f" on {holder.host}"
+        lease = "" if holder.lease_seconds is None else f", lease {holder.lease_seconds:g} s"
+        yield Line(f"process {holder.pid}{on} works on it{lease}")
     yield from (
         Line(f"attempt {c.attempt} by correction {c.correction_id}: {c.guidance}") for c in status.corrections
     )

@@ -30,7 +30,8 @@ def group() -> None:
 def export(invocation: Invocation, file: Path, force: bool) -> Answer:
     """Write the project home into FILE: plans, checkpoints, sandboxes, settings and tools.
 
-    The files of the project folder are not in it. It is refused while a plan runs. FILE is complete, or not there.
+    The files of the project folder are not in it. Of a shared project it holds the rows and all packs, but not what
+    other machines work on in place. It is refused while a plan runs. FILE is complete, or not there.
     """
     done = invocation.project().export(file, force=force)
     said = f"{done.file}: {counted(done.files, 'file')}, {size_text(done.size_bytes)}"
@@ -41,13 +42,24 @@ def export(invocation: Invocation, file: Path, force: bool) -> Answer:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("path", default=".")
 @click.option("--home", metavar="PATH", help="Where the project home is to be.")
-def import_file(invocation: Invocation, file: Path, path: str, home: str | None) -> Answer:
+@click.option(
+    "--database", metavar="URL", help="The PostgreSQL server that is to hold the plans: a shared project."
+)
+@click.option(
+    "--store", metavar="URL", help="The bucket for the packs of such a project, s3://BUCKET/PREFIX."
+)
+def import_file(
+    invocation: Invocation, file: Path, path: str, home: str | None, database: str | None, store: str | None
+) -> Answer:
     """Make the project of the folder PATH (the current one) from FILE, which `project export` wrote.
 
     PATH has no project yet. Everything is checked first. A git checkout in it needs the commits that the plans began
     with. Tools of the project have to be trusted again.
+
+    A project of one machine becomes a shared one with --database, and with --store its packs go into a bucket. Without
+    them a shared project becomes one of this machine alone.
     """
-    project = invocation.imported_project(file, path, home)
+    project = invocation.imported_project(file, path, home, database, store)
     damaged = project.checkpoints.verify(quick=True).damaged
     plans = project.plans()
     lines = [

@@ -31,6 +31,7 @@ class TreeQuestion(Struct, frozen=True, array_like=True):
     excluded: tuple[bytes, ...]
     patterns: tuple[str, ...]
     token: bytes
+    begins: bool = True  # to watch the tree from now on, if it is not watched
 
 
 class TreeAnswer(Struct, frozen=True, array_like=True):

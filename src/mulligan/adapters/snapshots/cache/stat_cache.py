@@ -32,6 +32,7 @@ _WORTH_SAVING_FILES = 64
 _WORTH_SAVING_BYTES = 4 << 20
 _LINEAGE = "joined"  # packs that are gone, each with the one that holds what it held
 _JOINED = 10_000  # of those: then it begins again
+_ONCE = 1_024  # as _SAVING_COSTS, for a process that ends: each later one would read the same files again
 _SAVING_COSTS = 32  # reading one file again takes as long as writing down what is known of so many
 
 
@@ -93,6 +94,11 @@ class StatCache:
         if files >= top.files // _SAVING_COSTS:  # a few changes to a large tree wait until there are more
             self.flush(key)
 
+    def top_of(self, key: str) -> Folder | None:
+        """Return the tree that is in memory."""
+        known = self._trees.get(key)
+        return None if known is None else known.top
+
     def lacks(self, key: str) -> bool:
         """Return whether some of a tree was forgotten since the last look."""
         return key in self._forgotten
@@ -118,6 +124,11 @@ class StatCache:
         if mark.is_worth_keeping and (written := self._written.get(key)):
             with suppress(OSError):  # the next process scans
                 write_mark(self._mark_path(key), written, mark, self._rooms)
+
+    def forget_mark(self, key: str) -> None:
+        """Drop the moment that a tree is known at: something may have changed since that is in no report."""
+        self._marks.pop(key, None)
+        self._mark_path(key).unlink(missing_ok=True)
 
     def renew_mark(self, tree: WorkingTree, file: bytes, looked: Mark, reports: ChangeReports | None) -> None:
         """Take a later moment after a restore: what it brought back may go again before the next look.
@@ -185,6 +196,12 @@ class StatCache:
         if known is not None and (files >= _WORTH_SAVING_FILES or size >= _WORTH_SAVING_BYTES):
             self._save(key, known)
             self._unsaved[key] = (0, 0)
+
+    def flush_for_others(self, key: str) -> None:
+        """Write down what each later process would have to read again."""
+        known, (files, _) = self._trees.get(key), self._unsaved.get(key, (0, 0))
+        if known is not None and files >= known.top.files // _ONCE:
+            self.flush(key)
 
     def copy(self, key: str, other: str) -> None:
         """Keep the file of a tree under another key too, if there is one."""

@@ -47,6 +47,8 @@ class Looking(Struct, eq=False):
     def run(self, now_ns: Callable[[], int]) -> Folder:
         """Read the tree; return the topmost folder, whose one entry is the tree itself."""
         watch = self.watch
+        if self.mark.token:  # a moment is known from which on another process reports what changes
+            return self._scanned(Witness(), now_ns)[0]
         if watch is None:
             return self._at_names(now_ns) or self._as_reported(now_ns) or self._scanned(Witness(), now_ns)[0]
         if (reported := self._as_reported(now_ns)) is not None:

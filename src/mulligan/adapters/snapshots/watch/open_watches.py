@@ -62,14 +62,14 @@ class OpenWatches:
                 watch.close()
 
     @contextmanager
-    def hand_on(self, tree: WorkingTree) -> Generator[None]:
+    def hand_on(self, tree: WorkingTree) -> Generator[Watch]:
         """Watch a tree from now on, for the work on it that comes next."""
         self.drop(tree.cache_key)
         watch = Watch(tree, others_at_work=False)
         before = self._current.get(tree.cache_key)
         self._current[tree.cache_key] = watch
         try:
-            yield
+            yield watch
         except BaseException:
             watch.close()
             raise
@@ -102,10 +102,18 @@ class OpenWatches:
             self.drop(key)
         return trees
 
-    def distrust(self, reason: str) -> None:
-        """Rely on none of them until the next scan of its tree."""
-        for watch in (*self._open, *self._kept.values(), *self._handed_on.values()):
+    def distrust(self, reason: str) -> list[WorkingTree]:
+        """Rely on none of them until the next scan of its tree; return their trees."""
+        found = [*self._open, *self._kept.values(), *self._handed_on.values()]
+        for watch in found:
+            watch.asks = False
             watch.lost(reason)
+        return [watch.tree for watch in found]
+
+    def listen(self) -> None:
+        """Have each tree watched in this process from its next look on, also where another one reports what changes."""
+        for watch in self._open:
+            watch.asks = False
 
     def _close_oldest(self) -> None:
         while len(self._kept) > self._most:

@@ -7,8 +7,11 @@ for any moment that it gave out, and as a watch does, it admits when only a scan
 
 import errno
 import os
+import stat
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -24,6 +27,7 @@ _EPOCH = 16  # random bytes in a token: the journal that gave it out, since it l
 _MOMENT = 8  # and a number that grows
 _MOST_NAMES = 50_000
 _LONGEST = 600.0  # seconds: then a scan finds what was written under names outside of the tree
+_MOST_ALONE = 256  # names that are looked at when the queue was read
 _MOST_TURNS = 100  # of reading the queue for one report, in a tree that never holds still
 
 
@@ -65,6 +69,9 @@ class TreeJournal:
         self._renewed: dict[Spot, dict[str, int]] = {}
         self._names = 0
         self._arrived: dict[tuple[Spot, str], int] = {}  # names: when they came
+        self._came: list[tuple[Spot, str]] = []  # the last of them, at which nobody looked
+        self._stirred: set[tuple[Spot, str]] = set()  # names of files that the last events are about
+        self._is_folded = False  # folders are among what these are about
         self._moving: dict[int, int] = {}  # cookies of renames half seen -> when the name came, or 0
         self._moving_spots: dict[int, Spot] = {}  # the same for folders
 
@@ -72,6 +79,14 @@ class TreeJournal:
     def queue(self) -> int:
         """The descriptor that can be read when something happened; -1 where nothing is watched."""
         return -1 if self._inotify is None else self._inotify.fd
+
+    def follows(self, tree: WorkingTree) -> bool:
+        """Return whether a tree is this one, here or in another place, looked at in the same way."""
+        if self._inotify is None or self._lost:
+            return False
+        if (tree.excluded, tree.patterns) != (self.tree.excluded, self.tree.patterns):
+            return False
+        return self._is_at(tree.path)
 
     @property
     def folders(self) -> int:
@@ -103,19 +118,23 @@ class TreeJournal:
         """Take note of all that happened so far; folders that came are watched from then on."""
         if self._inotify is None or self._lost:
             return
+        alone: list[tuple[Spot, str]] = []
         for _ in range(_MOST_TURNS):
+            self._stirred, self._is_folded = set(), False
             events = self._inotify.events()
             for event in events:
                 self._take(event)
                 if self._lost:
                     return
+            self._settle(alone)
             # The two halves of a rename are put on the queue together: what is left came from outside, or left.
             for spot in self._moving_spots.values():
                 self._leave(spot)
             for came in self._moving.values():
                 self._unseen = max(self._unseen, came)
             self._moving_spots, self._moving = {}, {}
-            if not events:
+            alone = self._names_alone()
+            if not events and not alone:
                 break
         else:
             self._lost = True
@@ -157,11 +176,14 @@ class TreeJournal:
 
     def _is_in_place(self) -> bool:
         """Return whether the tree's path leads to the folder that is watched, and to no other filesystem below."""
+        return self._is_at(self.tree.path) and not mounts_below(self.tree.path)
+
+    def _is_at(self, path: Path) -> bool:
         try:
-            st = os.stat(self.tree.path, follow_symlinks=False)
+            st = os.stat(path, follow_symlinks=False)
         except OSError:
             return False
-        return (st.st_dev, st.st_ino) == self._identity and not mounts_below(self.tree.path)
+        return (st.st_dev, st.st_ino) == self._identity
 
     def _enter(self, parent: Spot, name: str, excluded: Exclusions, came: int = 0) -> None:
         """Watch a folder and all below: each before it is listed, so that what comes meanwhile is reported."""
@@ -237,6 +259,7 @@ class TreeJournal:
         if event.mask & inotify.OVERFLOW:
             self._lost = True
             return
+        self._is_folded = self._is_folded or not event.name or bool(event.mask & inotify.IS_FOLDER)
         spot = self._spots.get(event.watch)
         if spot is None:
             return  # of a folder that left the tree
@@ -259,7 +282,9 @@ class TreeJournal:
             self._detach(spot)
             self._touch(parent, spot.name, renewed=True)
             self._lost = parent is self._top
-        elif mask & (inotify.MOVE_SELF | inotify.DELETE_SELF):
+        elif mask & inotify.MOVE_SELF:
+            pass  # the parent reports it; that of the topmost folder shows when its path is looked at
+        elif mask & inotify.DELETE_SELF:
             self._lost = parent is self._top  # any other is reported by its parent
         else:
             self._touch(parent, spot.name)
@@ -269,6 +294,7 @@ class TreeJournal:
         is_folder = bool(mask & inotify.IS_FOLDER)
         excluded = exclusions_in(spot, self._exclusions)
         is_left_out = excluded.leave_out(name, is_folder=is_folder)
+        self._stirred.add((spot, name))
         self._touch(spot, name)
         if is_folder:
             self._note_folder(spot, event, None if is_left_out else excluded.below(name))
@@ -304,16 +330,47 @@ class TreeJournal:
         place = (spot, name)
         if mask & inotify.CREATE:
             self._arrived[place] = self._now
+            self._came.append(place)
         elif mask & inotify.MOVED_TO:
             self._unseen = max(self._unseen, self._arrived.pop(place, 0))
             if came := self._moving.pop(cookie, self._now):
                 self._arrived[place] = came
+                self._came.append(place)
         elif mask & inotify.MOVED_FROM:
             self._moving[cookie] = self._arrived.pop(place, spot.came)
         elif mask & inotify.DELETE and is_spare_name(name):
             self._arrived.pop(place, None)
         elif mask & inotify.DELETE:
             self._unseen = max(self._unseen, self._arrived.pop(place, spot.came))
+
+    def _names_alone(self) -> list[tuple[Spot, str]]:
+        """Return which of the names that came are the only ones of their files."""
+        came, self._came = self._came[-_MOST_ALONE:], []
+        if not came or not self._is_at(self.tree.path):
+            return []
+        found: list[tuple[Spot, str]] = []
+        with suppress(OSError):
+            tree = os.open(self.tree.path, FOLDER_FLAGS)
+            try:
+                st = os.fstat(tree)
+                for place in came if (st.st_dev, st.st_ino) == self._identity else ():
+                    with suppress(OSError):
+                        st = os.stat(path_of(*place), dir_fd=tree, follow_symlinks=False)
+                        if stat.S_ISREG(st.st_mode) and st.st_nlink == 1:
+                            found.append(place)
+            finally:
+                os.close(tree)
+        return found
+
+    def _settle(self, alone: list[tuple[Spot, str]]) -> None:
+        """Let names be as those that were there before: each was the only one of its file when it was looked at.
+
+        Another name that the file may have had before that went before, which was reported. Nothing is settled where
+        something happened between: the queue was read again after that look.
+        """
+        for place in () if self._is_folded else alone:
+            if place not in self._stirred:
+                self._arrived.pop(place, None)
 
     def _touch(self, spot: Spot, name: str, *, renewed: bool = False) -> None:
         for noted in (self._changed, self._renewed) if renewed else (self._changed,):

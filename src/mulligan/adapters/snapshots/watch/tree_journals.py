@@ -31,7 +31,7 @@ class TreeJournals:
             refused = self._refused.get(tree)
             if self._closed or (refused is not None and time.monotonic() - refused[0] < _RETRY):
                 return None
-            journal = self._journals.pop(tree, None) or TreeJournal(tree)
+            journal = self._journals.pop(tree, None) or self._moved_to(tree) or TreeJournal(tree)
             try:
                 report = journal.report(token)
             except Unreported as exc:
@@ -43,6 +43,29 @@ class TreeJournals:
                 self._journals.pop(next(iter(self._journals))).close()
             os.eventfd_write(self._wake, 1)
             return report
+
+    def moment(self, tree: WorkingTree) -> bytes:
+        """Return a token for the present moment of a tree that has a journal; empty where it has none."""
+        with self._lock:
+            journal = self._journals.pop(tree, None) or self._moved_to(tree)
+            if journal is None:
+                return b""
+            self._journals[tree] = journal
+            if not journal.follows(tree):
+                return b""
+            try:
+                return journal.report(b"").token
+            except Unreported:
+                return b""
+
+    def _moved_to(self, tree: WorkingTree) -> TreeJournal | None:
+        """Return the journal of a tree that was somewhere else when it was last asked about."""
+        for known, journal in self._journals.items():
+            if journal.follows(tree):
+                del self._journals[known]
+                journal.tree = tree
+                return journal
+        return None
 
     @property
     def count(self) -> int:

@@ -50,6 +50,7 @@ class Watch(Witness):
         self.others_at_work = others_at_work
         self.reason = FIRST_LOOK  # why it is lost; empty while it can be relied on
         self.top: Folder | None = None  # the tree as it was last looked at, or restored
+        self.asks = False  # another process reports what changes: no folder is watched while it does
         self.dirty: dict[Folder, set[str]] = {}  # names to look at; those also in a folder's `racy`, to read
         self.renewed: set[tuple[Folder, str]] = set()  # folders that are not the ones known by these names
         self.shared: dict[Folder, set[str]] = {}  # files with several links: always looked at

@@ -166,6 +166,8 @@ class Commits:
             return set(), set()
         entries = (changed[0].old, changed[0].new)
         before, now = (self._indexes.of(entry, self._memory.object_format).keys() for entry in entries)
+        if before == now:  # most changes to an index leave the paths in it as they are
+            return set(), set()
         came, left = ({path.partition(b"\0")[0] for path in paths} for paths in (now - before, before - now))
         return came - left, self._tracking.judge(sorted(left - came)).ignored
 

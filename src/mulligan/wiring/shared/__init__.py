@@ -1,0 +1,1 @@
+"""Shared projects as a whole: their way into a file, and out of one."""
