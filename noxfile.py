@@ -230,6 +230,13 @@ def shared(session: nox.Session) -> None:
 
 
 @nox.session
+def workers(session: nox.Session) -> None:
+    """Kill, stop and cut off workers and PostgreSQL while plans run; `-- --plans 200 --workers 4 --faults 30`."""
+    session.run("scripts/postgresql", external=True)
+    python(session, "tests.shared.chaos", *session.posargs)
+
+
+@nox.session
 def chaos(session: nox.Session) -> None:
     """Kill plans at random moments, for as long as `-- --minutes N` says; not run by default."""
     python(session, "tests.faults.chaos", *session.posargs)

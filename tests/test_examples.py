@@ -97,6 +97,20 @@ def test_the_best_of_three_ways_is_applied(tmp_path: Path) -> None:
     assert (tmp_path / "new" / f"squares.{best}").stat().st_size == sizes[best]
 
 
+def test_a_graph_goes_back_two_nodes_with_its_files(tmp_path: Path) -> None:
+    program = [sys.executable, str(EXAMPLES / "langgraph_files.py"), str(tmp_path / "shop")]
+    ended = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines() == [
+        "first way: planned, edited: subtract, documented, failed",
+        "files: price.py subtract.md test_price.py",
+        "went back to before the edit; files: test_price.py",
+        "second way: planned, edited: percentage, documented, passed",
+        "files: percentage.md price.py test_price.py",
+        "applied: percentage.md price.py test_price.py",
+    ]
+
+
 def test_an_agent_s_loop_is_killed_and_goes_on(tmp_path: Path) -> None:
     """Only what passes is applied; what was given up before the kill is not tried again."""
     program = str(EXAMPLES / "agent_loop.py")

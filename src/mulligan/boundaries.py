@@ -393,8 +393,9 @@ ACTS: dict[str, tuple[str, str, str]] = {
     "position.keep": (_SYNC, "HEAD, branch and index as in the target, which a power cut may take away", "for good"),
 }  # fmt: skip
 
-# Acts on what many machines share, in a bucket and in a database on a server; tests of their own strike at them.
-SHARED_ACTS: dict[str, tuple[str, str, str]] = {
+# Acts that tests of their own strike at: on what many machines share, in a bucket and in a database on a server, and
+# those of graphs that other programs run.
+ACTS_APART: dict[str, tuple[str, str, str]] = {
     "sandbox.arrive": (
         _NONE,
         "folders here that gc removes, and the row of a sandbox on another machine; the next claim makes it again",
@@ -416,6 +417,22 @@ SHARED_ACTS: dict[str, tuple[str, str, str]] = {
         "packs that nothing needs; a later gc removes them",
         "objects that no row names; a gc after a day removes them",
     ),
+    "queue.enter": (
+        _NONE,
+        "a plan that no entry of its queue names; workers enter it",
+        "a plan with an entry in its queue, and a number that only this entry has",
+    ),
+    "graph.put": (
+        _NONE,
+        "the graph at its checkpoint before; what its tasks wrote since is recorded, and it goes on from there",
+        "the graph at the new checkpoint",
+    ),
+    "graph.write": (
+        _NONE,
+        "a task whose result is recorded nowhere; the graph runs it again",
+        "a task whose result is recorded, and that is not run again",
+    ),
+    "graph.remove": (_NONE, "checkpoints of a graph", "these checkpoints gone"),
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.boundaries import ACTS, SHARED_ACTS
+from mulligan.boundaries import ACTS, ACTS_APART
 from tests.faults.both import BothTrials
 from tests.faults.durable_calls import named_acts, outside_of_acts
 from tests.faults.trials import Fault
@@ -77,7 +77,7 @@ TAKEN_AS_IT_IS = [
 
 
 def test_the_list_and_the_code_name_the_same_acts() -> None:
-    assert {name for file in SOURCES.rglob("*.py") for name in named_acts(file)} == {*ACTS, *SHARED_ACTS}
+    assert {name for file in SOURCES.rglob("*.py") for name in named_acts(file)} == {*ACTS, *ACTS_APART}
 
 
 def test_boundaries_are_passed_by_one_name_only() -> None:
@@ -102,14 +102,14 @@ def test_the_page_names_every_act_with_what_a_crash_leaves() -> None:
     page = (ROOT / "docs/reference/durability.md").read_text("utf-8")
     rows = re.findall(r"^\| `([a-z_.]+)` \| (.+) \| (.+) \| (.*) \|$", page, re.MULTILINE)
     told = {name: (errors.replace("–", ""), before, after) for name, before, after, errors in rows}
-    assert told == ACTS | SHARED_ACTS
+    assert told == ACTS | ACTS_APART
 
 
 def test_every_act_belongs_to_an_operation_of_the_page() -> None:
     page = (ROOT / "docs/reference/durability.md").read_text("utf-8")
     operations = page.partition("\n## Each operation\n")[2].partition("\n## ")[0]
     named = set(re.findall(r"`([a-z]+\.[a-z_]+)`", operations))
-    assert named == {*ACTS, *SHARED_ACTS}
+    assert named == {*ACTS, *ACTS_APART}
 
 
 def test_the_scenario_passes_every_act(trials: BothTrials) -> None:

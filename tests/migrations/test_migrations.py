@@ -32,6 +32,9 @@ TABLES = {
     "counters",
     "agent_sessions",
     "agent_moments",
+    "graph_states",
+    "graph_writes",
+    "graph_positions",
     "hosts",
 }
 
@@ -55,6 +58,8 @@ FROZEN = [
     "041053fc60229103874dee42fdbcd24484647acca476b4b048b58ba7c691f96f",
     "2a50c8cb5e092884d4d7a03cf87dd25186d51d193447e54eeb0ecbe709923e27",
     "2b9a9e1dbabc5549032832a1e1545feec3a9a8df5980830896438c4556e3172d",
+    "837b7cd096e8eadcc79c06fbcb026537c341cdab9134b4fbfe0d48e4389c9c80",
+    "bd71d5cc31935975d8e80868933188c83db704dc8c9ea97a2698611f6f092ba1",
 ]
 
 

@@ -12,6 +12,7 @@ from mulligan.wiring.thread_services import ThreadServices
 
 if TYPE_CHECKING:
     from mulligan.adapters.homes.home_archive import Exported
+    from mulligan.api.graphs.project_graphs import ProjectGraphs
     from mulligan.application.checkpoints.project_sweep import SweepReport
     from mulligan.application.sandboxes.doctor import Diagnosis
     from mulligan.domain.server.words import ServerStatus
@@ -50,6 +51,12 @@ class ProjectUpkeep:
     def is_shared(self) -> bool:
         """True where plans and checkpoints are recorded in a PostgreSQL server."""
         return isinstance(self.database, str)
+
+    def graphs(self) -> ProjectGraphs:
+        """Return the states of graphs that LangGraph runs, which `mulligan.langgraph.MulliganSaver` keeps here."""
+        from mulligan.api.graphs.project_graphs import ProjectGraphs
+
+        return ProjectGraphs(self._services.apart(None))
 
     def upgrade_database(self) -> tuple[int, int]:
         """Bring the tables to this version; return the version they had and the one they have.

@@ -9,7 +9,7 @@ The class `MulliganError` and its five families are in `root`:
 - `Conflicted`: exit code 4, in `conflicts`
 - `Interrupted`: exit code 130
 
-Those of object stores are together in `stores`, whichever family they belong to.
+Those of object stores are together in `stores`, those of graphs in `graphs`, whichever family they belong to.
 
 An error is raised with facts; its message and hint are templates over them. Facts are part of the JSON
 output, so their names are as stable as the fields of any other answer. A hint that names operations is `Advice`:
@@ -30,6 +30,7 @@ from mulligan.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from mulligan.errors.conflicts import *
     from mulligan.errors.failures import *
+    from mulligan.errors.graphs import *
     from mulligan.errors.misuses import *
     from mulligan.errors.refused_places import *
     from mulligan.errors.refused_plans import *
@@ -45,10 +46,14 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "UndoConflicted UndoShared"
         ),
         "mulligan.errors.failures": (
-            "ArchiveDamaged BisectionStopped BisectionUndecided CheckpointFailed DatabaseBusy "
+            "ArchiveDamaged BisectionStopped BisectionUndecided CheckpointFailed ChildFailed DatabaseBusy "
             "DatabaseUnusable HookPayloadUnusable HooksUnwell InternalError LockImpossible NoVariantPassed "
-            "ProcessSurvives ProgramFailed ProjectUnwell RestoreFailed RestoreIncomplete ServerSilent "
+            "ProcessSurvives ProgramFailed ProjectUnwell QueueUnusable RestoreFailed RestoreIncomplete ServerSilent "
             "SnapshotDamaged StepFailed SubplansFailed SystemFailed ToolFailed ToolTimedOut TreeUnsteady"
+        ),
+        "mulligan.errors.graphs": (
+            "GraphActImpossible GraphBusy GraphDurabilityUnfit GraphFilesElsewhere GraphFilesGone "
+            "GraphFilesUnknown GraphStateDamaged GraphStateUnknown"
         ),
         "mulligan.errors.misuses": (
             "PlanFileInvalid ReferenceInvalid SettingInvalid SettingUnknown SettingsFileInvalid StateNotJson "
@@ -61,7 +66,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "FileInUse HostHasHome LocationChanged LocationTaken OnAnotherHost PathEscapes PathForgotten PathInTheWay "
             "PathIsFolder PathNotForgettable PathNotInCheckpoint PathNowhere PathOutside PathReserved "
             "PoolerInTheWay ProjectBusy ProjectCopied ProjectForeign ProjectHomeMissing "
-            "ProjectInSandbox ProjectMadeMeanwhile ProjectNotFound ProjectUncertain ProjectUnusable "
+            "ProjectInSandbox ProjectMadeMeanwhile ProjectNotFound ProjectNotShared ProjectUncertain ProjectUnusable "
             "RealPathImpossible ResourceUnsuitable SandboxMissing TargetExists ToolArgumentsUnfit "
             "ToolMissing ToolNotCheckpointable ToolUnknown ToolsUnsafe ToolsUntrusted TreeChanged"
         ),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, TypeAlias
 
-    Value: TypeAlias = str | int | float | None
+    Value: TypeAlias = str | int | float | bytes | None
 
 
 class Row(Protocol):
@@ -51,6 +51,12 @@ class SqlConnection(Protocol):
         """Return by how much a claim raises the fence of its plan: no two claims may get the same number.
 
         Where a failover may forget the last commits, a step that is drawn at random keeps two claims apart.
+        """
+
+    def wake(self, queue: str, entry: str, plan_id: str, number: int) -> None:
+        """Enter a plan in the durable queue, in the transaction that is open.
+
+        A database that no worker looks at refuses with ProjectNotShared.
         """
 
     def changes(self) -> int:

@@ -13,6 +13,8 @@ from mulligan.rows.tables.sandbox_rows import SandboxRepository
 from mulligan.rows.tables.step_rows import DecisionRepository, StepRepository, ToolCallRepository
 
 if TYPE_CHECKING:
+    from mulligan.rows.graphs.graph_rows import GraphRepository
+    from mulligan.rows.graphs.position_rows import GraphPositionRepository
     from mulligan.rows.host_names import HostRepository
     from mulligan.rows.place_codec import Places
     from mulligan.rows.sql_connection import SqlConnection
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from mulligan.rows.tables.handle_rows import HandleRepository
     from mulligan.rows.tables.history_rows import EventRepository, HistoryRepository, IntentRepository
     from mulligan.rows.tables.real_change_rows import RealChangeRepository
+    from mulligan.rows.tables.submission_rows import SubmissionRepository
 
 
 class Transaction:
@@ -51,6 +54,20 @@ class Transaction:
         from mulligan.rows.tables.correction_rows import CorrectionRepository
 
         return CorrectionRepository(self._db)
+
+    @property
+    def graphs(self) -> GraphRepository:
+        """States of graphs that other programs run."""
+        from mulligan.rows.graphs.graph_rows import GraphRepository
+
+        return GraphRepository(self._db)
+
+    @property
+    def graph_positions(self) -> GraphPositionRepository:
+        """Groups of plans that hold the files of graphs."""
+        from mulligan.rows.graphs.position_rows import GraphPositionRepository
+
+        return GraphPositionRepository(self._db)
 
     @property
     def hosts(self) -> HostRepository:
@@ -107,3 +124,10 @@ class Transaction:
         from mulligan.rows.tables.real_change_rows import RealChangeRepository
 
         return RealChangeRepository(self._db, self._places)
+
+    @property
+    def submissions(self) -> SubmissionRepository:
+        """Plans in queues."""
+        from mulligan.rows.tables.submission_rows import SubmissionRepository
+
+        return SubmissionRepository(self._db)

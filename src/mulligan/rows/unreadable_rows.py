@@ -40,6 +40,10 @@ def unreadable_rows(db: Transaction) -> Iterator[str]:
             except Exception as exc:  # noqa: BLE001 - any error means that the rows cannot be read
                 yield _told(table, exc)
                 break
+    try:
+        yield from db.graphs.check()
+    except Exception as exc:  # noqa: BLE001 - as above
+        yield _told("graph_states", exc)
 
 
 def _strangers(db: Transaction, plan: Plan) -> Iterator[str]:

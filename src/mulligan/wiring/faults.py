@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mulligan.boundaries import ACTS, SHARED_ACTS, watch
+from mulligan.boundaries import ACTS, ACTS_APART, watch
 from mulligan.errors import UsageWrong
 
 FAULT = "MULLIGAN_FAULT"
@@ -74,7 +74,7 @@ def _parse(text: str) -> Fault:
     when, act, number, how = (*text.split(":"), "", "", "", "")[:4]
     if when not in ("before", "after"):
         raise _wrong(text, "before or after comes first")
-    acts = ACTS | SHARED_ACTS
+    acts = ACTS | ACTS_APART
     if act not in acts:
         raise _wrong(text, f"the act is one of {', '.join(acts)}")
     possible = [*_SIGNALS, *(acts[act][0].split() if when == "before" else ())]

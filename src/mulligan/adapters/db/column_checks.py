@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
 _LARGEST = 1 << 53  # what every reader of JSON holds exactly; nothing here is counted so far
 _TEXT = "typeof({0}) = 'text'"
+_BYTES = "typeof({0}) = 'blob'"
 _NUMBER = f"typeof({{0}}) = 'integer' AND {{0}} BETWEEN 0 AND {_LARGEST}"
 _DOCUMENT = "typeof({0}) = 'text' AND json_valid({0})"
 _LISTS = (
@@ -47,7 +48,7 @@ def misfits(connection: SqliteConnection) -> Iterator[str]:
 def _sound(name: str, type: str) -> str:
     """Return the condition on a column's values, in SQL."""
     if not name.endswith("_json"):
-        return _NUMBER if "INT" in type else _TEXT
+        return _NUMBER if "INT" in type else _BYTES if type == "BLOB" else _TEXT
     if name in _ANYTHING:
         return _DOCUMENT
     return f"{_DOCUMENT} AND json_type({{0}}) = '{'array' if name in _LISTS else 'object'}'"

@@ -10,6 +10,7 @@ from mulligan.errors import ExtraMissing
 
 # Of each extra the packages that it is for, and the oldest major version of each.
 _PACKAGES = {
+    "langgraph": {"langgraph": 1},
     "mcp": {"mcp": 2},
     "ui": {"jinja2": 3, "pygments": 2, "starlette": 1, "uvicorn": 0},
 }

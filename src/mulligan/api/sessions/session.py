@@ -188,6 +188,15 @@ class Session:
         with self._working():
             return self._opened.rollback(checkpoint)
 
+    def pause(self) -> None:
+        """Close the session between two steps, to go on another time with `project.session(resume=PLAN_ID)`.
+
+        Sandboxes and state are kept as they are. The plan is `execute/queued`; without a pause, leaving the session
+        completes it.
+        """
+        with self._working():
+            self._opened.pause()
+
     def fork(self, checkpoint: str | None = None, *, name: str | None = None) -> Session:
         """Return a session on a fork of this one, to be opened with `with`; this one goes on as it is.
 
@@ -216,3 +225,10 @@ class Session:
         if self._run is None:
             raise SessionClosed(name=self.name, reason="it was not entered")
         return self._run
+
+
+@contextmanager
+def at_work(session: Session) -> Generator[SessionRun]:
+    """Do work of this package on a session that is open, as one of its calls."""
+    with session._working():  # noqa: SLF001 - of this module # pyright: ignore[reportPrivateUsage] - of this module
+        yield session._opened  # noqa: SLF001 - of this module # pyright: ignore[reportPrivateUsage] - of this module

@@ -14,6 +14,7 @@ from mulligan.domain.agents.agent_session import OWN_GROUP, AgentMoment
 from mulligan.domain.checkpoints.checkpoint import Checkpoint, CheckpointGroup, Reason, state_hash
 from mulligan.domain.checkpoints.retention import (
     CURRENT,
+    OF_A_GRAPH,
     TURNABLE,
     UNDOABLE,
     UNFINISHED,
@@ -73,16 +74,20 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
         run: Run,
         reason: Reason,
         write: Callable[[Commit, GroupId], None],
+        *,
+        always: bool = False,
     ) -> None:
         """Capture every resource, and take a group only where the contents differ from those of the last one.
 
         `write` adds rows to the same transaction, with the group that they refer to: the new one or the last one.
+        With `always` a group is taken in any case.
         """
         with run.showing_later(), self._captured(run, reason) as captures:
             last = run.plan.current_group_id
             latest = [run.latest.get(sandbox.resource) for sandbox in run.sandboxes]
             pairs = zip(captures, latest, strict=True)
-            if last is not None and all(old and new.snapshot.same_as(old.snapshot) for new, old in pairs):
+            same = all(old and new.snapshot.same_as(old.snapshot) for new, old in pairs)
+            if last is not None and same and not always:
                 with run.commit("plan.record") as commit:
                     write(commit, last)
                 return
@@ -338,6 +343,7 @@ def groups_needed(db: Transaction, plan: Plan) -> dict[GroupId, str]:
         undos += (entry.before_group, entry.after_group) if in_place or entry.kind.is_restore else ()
     targets = [intent.needed for intent in db.intents.list(plan_id)]
     reasons = (
+        (OF_A_GRAPH, db.graph_positions.groups(plan_id)),
         (UNDOABLE, undos),
         (TURNABLE, turns),
         (CURRENT, [plan.current_group_id]),

@@ -11,7 +11,7 @@ from mulligan.application.checkpoints.checkpoint_manager import CheckpointManage
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, decided, reason_for
 from mulligan.application.checkpoints.groups_at_work import GroupsAtWork, WorkGroupService
 from mulligan.application.plans.guards import open_question
-from mulligan.application.runs.commit import Entry, Record, step_data
+from mulligan.application.runs.commit import Commit, Entry, Record, step_data
 from mulligan.application.runs.preflight import check_before_running
 from mulligan.application.runs.run import Run
 from mulligan.application.runs.step_failure import FailureService
@@ -295,6 +295,14 @@ class ExecutePhase(Struct, kw_only=True, frozen=True, eq=False):
         return self.checkpoints.create_checkpoint(
             run, reason_for(CheckpointType.MANUAL, metadata, between_steps=True)
         )
+
+    def keep_present(self, run: Run, metadata: JsonObject, write: Callable[[Commit, GroupId], None]) -> None:
+        """Take a group between two steps of a session if something differs from the last one; `write` adds rows."""
+        if not run.plan.definition.rollback_policy.enabled:
+            raise RollbackDisabled(plan_id=run.plan.plan_id)
+        reason = reason_for(CheckpointType.MANUAL, metadata, between_steps=True)
+        differs = run.state != run.plan.progress
+        self.checkpoints.keep_present(run, reason, write, always=differs)
 
     def spawn(self, run: Run, step: Step, document: JsonObject, number: int) -> Json:
         """Run and merge child plans that a tool asks for; return the outputs of each."""

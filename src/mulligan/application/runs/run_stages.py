@@ -68,6 +68,13 @@ class RunStages(Struct, kw_only=True, frozen=True, eq=False):
             reason = reason_for(CheckpointType.PRE_EXECUTE, {}, between_steps=True)
             self.checkpoints.create_checkpoint(run, reason)
 
+    def keep_place(self, run: Run) -> None:
+        """Take a group between two steps, from which another process goes on."""
+        if run.plan.definition.rollback_policy.enabled:
+            step = run.plan.definition.steps[run.step_index]
+            reason = reason_for(CheckpointType.BEFORE_STEP, {"step": step.name}, between_steps=True)
+            self.checkpoints.create_checkpoint(run, reason)
+
     def complete(self, run: Run) -> None:
         """Take the group after the last step, and end in `complete`; in place there is nothing left to apply."""
         if run.plan.definition.rollback_policy.enabled:
@@ -92,6 +99,12 @@ class RunStages(Struct, kw_only=True, frozen=True, eq=False):
         """Record that the run was stopped from outside, as by Ctrl-C: it can be resumed."""
         interrupted = PlanFailure(message="interrupted", step=None, tool=None, checkpoint=None)
         self.stop(run, State.QUEUED, interrupted)
+
+    def pause(self, run: Run) -> None:
+        """Record that the run waits to be resumed, with nothing ahead of its last group."""
+        now = self.clock.now()
+        paused = run.plan.moved_to(Phase.EXECUTE, State.QUEUED, now)
+        run.record(paused, Entry(type=EventType.PLAN_STATE, data={"state": paused.state.value}, at=now))
 
     def stop(self, run: Run, state: State, failure: PlanFailure) -> None:
         """Record that the run stopped; a resume discards what is ahead of the last group."""

@@ -1,7 +1,7 @@
 """The run of a session: what its program can do with steps, decisions and checkpoints."""
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ from msgspec import Struct
 from mulligan.application.checkpoints.project_sweep import SweepService
 from mulligan.application.plans.guards import open_question
 from mulligan.application.rollback.rollback_service import Rollback, RollbackService
+from mulligan.application.runs.commit import Commit
 from mulligan.application.runs.execute_phase import ExecutePhase
 from mulligan.application.runs.run import Run
 from mulligan.application.runs.run_stages import RunStages
@@ -60,6 +61,8 @@ class SessionRun(Struct, kw_only=True, eq=False):
     failed_with: BaseException | None = None  # the exception of the step that failed last
     over: str | None = None  # the reason why the session has ended
     asks: bool = False  # it ended with a question that waits for someone
+    pauses: bool = False  # its program goes on another time
+    at_rest: list[Callable[[Commit, GroupId], None]] = []  # add rows about the group of a pause
 
     def __post_init__(self) -> None:
         self._recall()
@@ -174,6 +177,36 @@ class SessionRun(Struct, kw_only=True, eq=False):
             self._recall()
             self._go_on()
             return rollback
+
+    def keep(self, metadata: JsonObject, write: Callable[[Commit, GroupId], None]) -> None:
+        """Take a group between two steps if something differs from the last one.
+
+        `write` adds rows to the same transaction, with the group that holds the present contents.
+        """
+        self._refuse_inside("a checkpoint of a graph")
+        with self._acting():
+            self._go_on()
+            self.phase.keep_present(self.run, metadata, write)
+
+    def note(self, write: Callable[[Commit], None]) -> None:
+        """Add rows that belong to the plan, without a look at the sandboxes."""
+        self._refuse_over()
+        with self._acting(), self.run.commit("plan.record") as commit:
+            write(commit)
+
+    def pause(self) -> None:
+        """Keep the present contents in a group from which `resume` goes on, and close the session."""
+        self._refuse_inside("a pause")
+
+        def write(commit: Commit, group_id: GroupId) -> None:
+            for each in self.at_rest:
+                each(commit, group_id)
+
+        with self._acting():
+            self._go_on()
+            self.phase.keep_present(self.run, {"reason": "pause"}, write)
+            self.stages.pause(self.run)
+        self.pauses, self.over = True, "it was paused"
 
     def complete(self) -> None:
         """End the plan in `complete`."""

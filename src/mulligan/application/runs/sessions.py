@@ -80,12 +80,12 @@ class SessionService(Struct, kw_only=True, frozen=True, eq=False):
                         begun=self.clock.now(),
                     )
                     yield session
-                    if not session.asks:
+                    if not (session.asks or session.pauses):
                         session.complete()
             except PlanTakenOver:
                 raise  # this process may no longer write
             except BaseException as exc:
-                if session is None or not (session.asks or exc is session.failed_with):
+                if session is None or not (session.asks or session.pauses or exc is session.failed_with):
                     self._stop(run, exc)
                 raise
 

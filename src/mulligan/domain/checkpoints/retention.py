@@ -10,6 +10,7 @@ from mulligan.domain.text.ids import GroupId
 UNFINISHED = "an unfinished operation depends on it"
 CURRENT = "the plan is at it"
 TURNABLE = "a redo or an unapply needs it"
+OF_A_GRAPH = "a graph goes on from it"
 UNDOABLE = "an undo needs it"  # a user may delete it by name all the same
 
 
