@@ -46,6 +46,7 @@ FREE = {
     "message",
     "name",
     "only",
+    "queue",
     "rationale",
     "reason",
     "step",
