@@ -163,6 +163,27 @@ def report(session: nox.Session) -> None:
 
 
 @nox.session
+def page(session: nox.Session) -> None:
+    """The page in a real browser, with pictures in build/page; Chromium from Debian, as root, and axe from npm.
+
+    `-- --write` renews the pictures in the documents, after a run without faults.
+    """
+    needed = {"chromium": "chromium", "npm": "npm"}
+    missing = [package for program, package in needed.items() if shutil.which(program) is None]
+    if missing and (os.geteuid() != 0 or shutil.which("apt-get") is None):
+        session.error(f"this needs {', '.join(missing)}: install it, on Debian with `apt-get install`")
+    if missing:
+        session.run("apt-get", "install", "-y", "--no-install-recommends", *missing, external=True)
+    axe = fresh(BUILD / "axe")
+    session.run("npm", "install", "--no-save", "--prefix", str(axe), "axe-core@4.10.3", external=True)
+    environment = {"MULLIGAN_TEST_AXE": str(axe / "node_modules" / "axe-core" / "axe.min.js")}
+    if "--write" in session.posargs:
+        environment["MULLIGAN_WRITE_PICTURES"] = "yes"
+    words = [word for word in session.posargs if word != "--write"]
+    python(session, "pytest", "-s", *LONG_TESTS, "tests/page/in_a_browser.py", *words, env=environment)
+
+
+@nox.session
 def flask(session: nox.Session) -> None:
     """Thirty commands in the source of flask, typed into tmux, as docs/tutorial-flask.md has them; `-- --write`."""
     if shutil.which("tmux") is None:
@@ -227,6 +248,13 @@ def shared(session: nox.Session) -> None:
     python(
         session, "pytest", "-n", PROCESSES, *ROWS_TESTS, *session.posargs, env={"MULLIGAN_SHARED_ROWS": "1"}
     )
+
+
+@nox.session
+def workers(session: nox.Session) -> None:
+    """Kill, stop and cut off workers and PostgreSQL while plans run; `-- --plans 200 --workers 4 --faults 30`."""
+    session.run("scripts/postgresql", external=True)
+    python(session, "tests.shared.chaos", *session.posargs)
 
 
 @nox.session

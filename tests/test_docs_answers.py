@@ -20,6 +20,8 @@ from tests.reference_pages import commands
 from tests.support.answer_shapes import Field, differences, never_seen, sections, shapes, shapes_of_commands
 from tests.support.homes import home_of
 from tests.support.page_examples import PROJECT
+from tests.support.queue_world import rows_of
+from tests.support.shared_database import new_address
 
 # Fields that nothing in this version gives a value.
 ALWAYS_NULL: set[str] = set()
@@ -326,9 +328,9 @@ class _Answers:
         self._folder = folder
         self._data = shapes_of_commands()
 
-    def ask(self, line: str, code: int) -> None:
+    def ask(self, line: str, code: int, folder: Path | None = None) -> None:
         shown = {"checkpoint": self.checkpoint, "decision": self.decision, "correction": self.correction}
-        answer = ask(self._folder, *shlex.split(line.format(**shown)))
+        answer = ask(folder or self._folder, *shlex.split(line.format(**shown)))
         assert answer["exit_code"] == code, (line, answer)
         self._hold_against(line, answer, ["the-envelope"])
         if "error" in answer:
@@ -376,6 +378,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> _Answers:
     for line in RUNS.strip().splitlines():
         words, _, code = line.partition("#")
         answers.ask(words, int(code or 0))
+    _ask_shared(answers, tmp_path_factory.mktemp("shared"))
     number, left = _converse(folder)
     answers.ask(f"log {number}", 0)
     answers.ask(f"undo --only {number}.1 --dry-run", 0)
@@ -385,6 +388,18 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> _Answers:
     answers.ask("checkpoint verify", 1)
     answers.ask("doctor", 1)
     return answers
+
+
+def _ask_shared(answers: _Answers, folder: Path) -> None:
+    """Ask what only a shared project answers; a worker is a row there."""
+    address = new_address()
+    (folder / "plan.yaml").write_text("name: queued\nsteps: [{name: a, run: 'true'}]\n")
+    answers.ask(f"init --database '{address}'", 0, folder)
+    answers.ask("plan submit plan.yaml", 0, folder)
+    answers.ask("worker limit default 2", 0, folder)
+    line = "'W', 'build-7', 1, '[\"default\"]', 4, '2026-01-01T00:00:00+00:00', 0"
+    rows_of(address, f"INSERT INTO workers VALUES ({line})")
+    answers.ask("worker list", 0, folder)
 
 
 def _converse(folder: Path) -> tuple[int, "subprocess.Popen[bytes]"]:
@@ -411,7 +426,7 @@ def _damage(folder: Path) -> None:
 def test_every_command_is_told_and_was_asked(answers: _Answers) -> None:
     """A new command gets a row and a shape in `json.md`, and a line in RUNS."""
     assert sorted(shapes_of_commands()) == sorted(commands())
-    assert sorted({*answers.run, "mcp", "shell", "ui"}) == sorted(commands()), (
+    assert sorted({*answers.run, "mcp", "shell", "ui", "worker"}) == sorted(commands()), (
         "which is refused where a document is asked for"
     )
 

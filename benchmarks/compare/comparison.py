@@ -31,6 +31,7 @@ _WORK_FILES = {
     "forks": 10_000,
     "variants": 10_000,
     "real-path": 0,
+    "queues": 0,
     "shared-steps": 0,
 }
 _ALWAYS = "git"  # the measure of all others

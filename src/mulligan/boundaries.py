@@ -417,6 +417,11 @@ ACTS_APART: dict[str, tuple[str, str, str]] = {
         "packs that nothing needs; a later gc removes them",
         "objects that no row names; a gc after a day removes them",
     ),
+    "queue.enter": (
+        _NONE,
+        "a plan that no entry of its queue names; workers enter it",
+        "a plan with an entry in its queue, and a number that only this entry has",
+    ),
     "graph.put": (
         _NONE,
         "the graph at its checkpoint before; what its tasks wrote since is recorded, and it goes on from there",

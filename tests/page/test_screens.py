@@ -242,3 +242,22 @@ def test_an_error_offers_its_next_steps(simple: Path) -> None:
         assert 'href="/plans"' in answer.text or "mulligan list" in answer.text
 
     visit(simple, body)
+
+
+def test_of_a_plan_with_many_steps_some_are_shown(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    project = simple_project(folder)
+    steps = "".join(f"  - {{name: s{number}, run: 'true'}}\n" for number in range(250))
+    (folder / "many.yaml").write_text(f"name: many\nsteps:\n{steps}")
+    project.create(folder / "many.yaml")
+    project.close()
+
+    async def body(visitor: Visit) -> None:
+        page = unescape(await visitor.seen("/plan", name="many"))
+        assert page.count('<li class="step ') == 100
+        assert "150 steps after" in page
+        last = unescape(await visitor.seen("/plan", name="many", steps=200))
+        assert last.count('<li class="step ') == 50
+        assert "200 steps before" in last
+
+    visit(folder, body)

@@ -51,8 +51,12 @@ class Tab:
 
     def open(self, file: Path) -> None:
         """Open a file, and wait until all of it is there."""
+        self.go(file.as_uri())
+
+    def go(self, address: str) -> None:
+        """Open an address, and wait until all of it is there."""
         self.events.clear()
-        self.ask("Page.navigate", url=file.as_uri())
+        self.ask("Page.navigate", url=address)
         while not self.told("Page.loadEventFired"):
             self.events.append(self._next())
         self.listen()
@@ -78,6 +82,18 @@ class Tab:
     def requests(self) -> list[str]:
         """What it asked for, the page itself included."""
         return [request["request"]["url"] for request in self.told("Network.requestWillBeSent")]
+
+    def until(self, expression: str) -> Any:
+        """Wait until an expression is true, and return its value."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                if value := self.evaluate(expression):
+                    return value
+            except AssertionError:  # the page is just being left
+                pass
+            assert time.monotonic() < deadline, expression
+            time.sleep(0.05)
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression, from beside the page: no policy of the page's stands against it."""
@@ -107,9 +123,9 @@ class Tab:
 
     def press(self, key: str) -> None:
         """Press a key and let it go."""
-        codes = {"Tab": 9, "Enter": 13}
-        text = {"text": "\r"} if key == "Enter" else {}
-        common = {"key": key, "code": key, "windowsVirtualKeyCode": codes[key]}
+        codes = {"Tab": 9, "Enter": 13, "Escape": 27}
+        text = {"text": "\r" if key == "Enter" else key} if key not in ("Tab", "Escape") else {}
+        common = {"key": key, "code": key, "windowsVirtualKeyCode": codes.get(key, ord(key[0].upper()))}
         self.ask("Input.dispatchKeyEvent", type="keyDown", **common, **text)
         self.ask("Input.dispatchKeyEvent", type="keyUp", **common)
 

@@ -11,6 +11,7 @@ from benchmarks.compare.works.first_step import first_step
 from benchmarks.compare.works.forks import forks
 from benchmarks.compare.works.history import history
 from benchmarks.compare.works.hooks import hooks, hooks_git
+from benchmarks.compare.works.queues import queues
 from benchmarks.compare.works.real_path import real_path
 from benchmarks.compare.works.rollback import rollback, session_rollback
 from benchmarks.compare.works.running_plan import running_plan, running_plan_git
@@ -32,6 +33,7 @@ WORKS: Mapping[str, Callable[[Bench], Work]] = {
     "forks": forks,
     "variants": variants,
     "real-path": real_path,
+    "queues": queues,
     "shared-steps": shared_steps,
 }
 # On the tree of every size.

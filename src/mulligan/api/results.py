@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mulligan.adapters.homes.home_census import FoundHome
+    from mulligan.adapters.telemetry.work_spans import WorkSpans
     from mulligan.adapters.tools.user_tools.tool_discovery import FileStanding
     from mulligan.api.agents.agent_install import AgentChanges
     from mulligan.api.agents.agent_overview import AgentList, AgentView, HookTests, InstalledHooks
@@ -81,4 +82,5 @@ __all__ = [
     "Undone",
     "Variant",
     "Word",
+    "WorkSpans",
 ]  # fmt: skip

@@ -33,6 +33,7 @@ _GROUPS = {
     "project": "mulligan.cli.commands.home_commands",
     "tool": "mulligan.cli.commands.tool_commands",
     "try": "mulligan.cli.commands.forks.try_commands",
+    "worker": "mulligan.cli.commands.workers.worker_commands",
 }
 # Commands that run another one: their exit code is that of the other, and 125 is a failure of their own.
 _WRAPPERS = ("run", "shell")
@@ -54,7 +55,7 @@ _VERBS = {
     **dict.fromkeys(
         (
             *("accept", "answer", "apply", "cancel", "correct", "diff", "list", "resume", "rollback"),
-            *("fork", "rm", "status", "unapply"),
+            *("fork", "rm", "status", "submit", "unapply"),
         ),
         "plan",
     ),
@@ -65,7 +66,7 @@ _VERBS = {
 _WITH_VALUE = (
     *("--format", "--project", "-c", "--limit", "-n"),
     *("--resource", "--name", "--on", "--message", "-m", "--good", "--bad"),
-    *("--variant", "--check", "--from", "--timeout", "--rationale"),
+    *("--variant", "--check", "--from", "--timeout", "--rationale", "--queue", "-q", "--slots", "--retries"),
 )
 
 

@@ -46,9 +46,9 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "UndoConflicted UndoShared"
         ),
         "mulligan.errors.failures": (
-            "ArchiveDamaged BisectionStopped BisectionUndecided CheckpointFailed DatabaseBusy "
+            "ArchiveDamaged BisectionStopped BisectionUndecided CheckpointFailed ChildFailed DatabaseBusy "
             "DatabaseUnusable HookPayloadUnusable HooksUnwell InternalError LockImpossible NoVariantPassed "
-            "ProcessSurvives ProgramFailed ProjectUnwell RestoreFailed RestoreIncomplete ServerSilent "
+            "ProcessSurvives ProgramFailed ProjectUnwell QueueUnusable RestoreFailed RestoreIncomplete ServerSilent "
             "SnapshotDamaged StepFailed SubplansFailed SystemFailed ToolFailed ToolTimedOut TreeUnsteady"
         ),
         "mulligan.errors.graphs": (
@@ -66,7 +66,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "FileInUse HostHasHome LocationChanged LocationTaken OnAnotherHost PathEscapes PathForgotten PathInTheWay "
             "PathIsFolder PathNotForgettable PathNotInCheckpoint PathNowhere PathOutside PathReserved "
             "PoolerInTheWay ProjectBusy ProjectCopied ProjectForeign ProjectHomeMissing "
-            "ProjectInSandbox ProjectMadeMeanwhile ProjectNotFound ProjectUncertain ProjectUnusable "
+            "ProjectInSandbox ProjectMadeMeanwhile ProjectNotFound ProjectNotShared ProjectUncertain ProjectUnusable "
             "RealPathImpossible ResourceUnsuitable SandboxMissing TargetExists ToolArgumentsUnfit "
             "ToolMissing ToolNotCheckpointable ToolUnknown ToolsUnsafe ToolsUntrusted TreeChanged"
         ),

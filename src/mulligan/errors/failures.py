@@ -34,6 +34,20 @@ class StepFailed(Failed):
     )
 
 
+class ChildFailed(Failed):
+    """A child plan that another worker ran failed there."""
+
+    message = "{reason}"
+    hint = Advice(NextStep("status", plan="{plan_id}"), " shows its steps")
+
+
+class QueueUnusable(Failed):
+    """The tables of the queue of a shared project cannot be made or used."""
+
+    message = "the queue in {database} cannot be used: {reason}"
+    hint = "let the user of the database create schemas there (`GRANT CREATE ON DATABASE`), then start the worker again"
+
+
 class NoVariantPassed(Failed):
     """All variants of a try ran to their end or failed, and none of them passes."""
 

@@ -324,6 +324,15 @@ class DatabaseTooOld(Refused):
     )
 
 
+class ProjectNotShared(Refused):
+    """A queue was named for a project whose rows are in a file on this machine."""
+
+    message = "queues and workers need a shared project: the plans of this one are in {database}"
+    hint = Advice(
+        NextStep("execute", plan=...), " runs a plan here; ", NextStep("init", database=...), " makes a shared project"
+    )  # fmt: skip
+
+
 class OnAnotherHost(Refused):
     """Another machine has what is wanted: a real folder that a plan works on in place, or that it is applied to."""
 

@@ -84,7 +84,7 @@ async def _serve(wish: PageWish, desk: ProjectDesk, jobs: ActJobs, listener: soc
     config = uvicorn.Config(
         RequestGuard(app, access, port),
         lifespan="off",
-        log_level="error",
+        log_level="critical",  # a bug is reported where it is answered; a look that Ctrl-C cuts off is none
         access_log=False,
         server_header=False,
         date_header=False,

@@ -13,7 +13,17 @@ from mulligan.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from mulligan.ports.apply_order import ApplyOrder, Composed
     from mulligan.ports.claims import Claim, LockHolder, Locks
-    from mulligan.ports.engine import Crew, Ended, Engine, SideWork, SideWorks
+    from mulligan.ports.engine import (
+        Crew,
+        Ended,
+        Engine,
+        LocalCrew,
+        LocalEngine,
+        SideWork,
+        SideWorks,
+        Workers,
+        WorkQueue,
+    )
     from mulligan.ports.pack_storage import Lease, Leases, PackDraft, PackStorage
     from mulligan.ports.places import (
         Homes,
@@ -48,7 +58,8 @@ __getattr__, __dir__, __all__ = lazy_exports(
     {
         "mulligan.ports.apply_order": "ApplyOrder Composed",
         "mulligan.ports.claims": "Claim LockHolder Locks",
-        "mulligan.ports.engine": "Crew Ended Engine SideWork SideWorks",
+        "mulligan.ports.engine": "Crew Ended Engine LocalCrew LocalEngine SideWork SideWorks "
+        "Workers WorkQueue",
         "mulligan.ports.pack_storage": "Lease Leases PackDraft PackStorage",
         "mulligan.ports.places": "Homes LeftLock Neighbour Neighbours ParkedCopies Pinned Pins PlanFolders "
         "TrialRooms",

@@ -8,10 +8,20 @@ class StopRequest:
 
     def __init__(self) -> None:
         self._asked: set[int | None] = set()
+        self._is_ending = False
 
     def ask(self, thread: int | None = None) -> None:
         """Ask the work in one thread to stop, or all work."""
         self._asked.add(thread)
+
+    def ask_to_end(self) -> None:
+        """Ask all work to stop where a step ends."""
+        self._is_ending = True
+
+    @property
+    def is_ending(self) -> bool:
+        """Return whether work is to stop where a step ends."""
+        return self._is_ending
 
     def withdraw(self, thread: int) -> None:
         """Let the next work in that thread go on."""

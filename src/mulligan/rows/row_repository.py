@@ -56,7 +56,7 @@ class RowRepository:
         statement = f"SELECT * FROM {table} WHERE {column} LIKE ? ORDER BY {column} LIMIT 10"  # noqa: S608 - our own names
         rows = self._db.rows(statement, (f"{prefix}%",)) if prefix else ()
         if not rows:
-            from mulligan.rows.tables.id_hints import hint_of_other_kind
+            from mulligan.rows.id_hints import hint_of_other_kind
 
             raise not_found(wanted=word, **hint_of_other_kind(self._db, word))
         if len(rows) > 1:

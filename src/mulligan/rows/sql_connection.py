@@ -53,6 +53,12 @@ class SqlConnection(Protocol):
         Where a failover may forget the last commits, a step that is drawn at random keeps two claims apart.
         """
 
+    def wake(self, queue: str, entry: str, plan_id: str, number: int) -> None:
+        """Enter a plan in the durable queue, in the transaction that is open.
+
+        A database that no worker looks at refuses with ProjectNotShared.
+        """
+
     def changes(self) -> int:
         """Return a number that is different after another connection has committed; it is cheap to ask for."""
 

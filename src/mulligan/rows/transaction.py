@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mulligan.rows.tables.handle_rows import HandleRepository
     from mulligan.rows.tables.history_rows import EventRepository, HistoryRepository, IntentRepository
     from mulligan.rows.tables.real_change_rows import RealChangeRepository
+    from mulligan.rows.tables.submission_rows import SubmissionRepository
 
 
 class Transaction:
@@ -123,3 +124,10 @@ class Transaction:
         from mulligan.rows.tables.real_change_rows import RealChangeRepository
 
         return RealChangeRepository(self._db, self._places)
+
+    @property
+    def submissions(self) -> SubmissionRepository:
+        """Plans in queues."""
+        from mulligan.rows.tables.submission_rows import SubmissionRepository
+
+        return SubmissionRepository(self._db)

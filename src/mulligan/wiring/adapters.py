@@ -60,12 +60,15 @@ class Adapters:
         around: Surroundings,
         stop: StopRequest | None,
         prepare: Callable[[], None] = _nothing,
+        worker: str | None = None,
     ) -> None:
         """Open nothing yet. Other threads ask work here to `stop`; None: nobody can.
 
         `prepare` is called before the database is opened: a home that is yet to be made is made then, and not before.
+        `worker` is the id of the worker that this process is.
         """
         self.prepare = prepare
+        self.worker = worker
         self._asked = stop
         self.stop = stop or StopRequest()
         self.place = place
@@ -295,7 +298,7 @@ class Adapters:
     def locks(self) -> Locks:
         """The locks of plans."""
         if not isinstance(place := self.database_place, Path):
-            return shared_claims(place, self.clock, self._asked, self.host)
+            return shared_claims(place, self.clock, self._asked, self.host, self.worker)
         from mulligan.adapters.plan_locks import FilePlanLocks
 
         return FilePlanLocks(folder=self.home / "locks", clock=self.clock, stop=self._asked)

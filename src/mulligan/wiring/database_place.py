@@ -128,8 +128,14 @@ def shared_project_in(url: str) -> str | None:
     return project_in(ServerAddress.of(url))
 
 
-def shared_claims(address: ServerAddress, clock: Clock, stop: StopRequest | None, host: Host) -> Locks:
-    """Return the claims of plans of a shared project."""
+def shared_claims(
+    address: ServerAddress, clock: Clock, stop: StopRequest | None, host: Host, worker: str | None
+) -> Locks:
+    """Return the claims of plans of a shared project.
+
+    A worker runs many plans: it is stopped, and plans are taken from it, as if it were on another machine, without a
+    signal that would end all of them.
+    """
     require_driver()
     import os
 
@@ -138,6 +144,8 @@ def shared_claims(address: ServerAddress, clock: Clock, stop: StopRequest | None
 
     # A process id means something to processes of the same boot, the same namespace and the same user only.
     machine = f"{boot_id()} {os.stat('/proc/self/ns/pid').st_ino} {host.host}"  # noqa: PTH116 - one question
+    if worker is not None:
+        machine += f" worker {worker}"
     return PostgresClaims(address=address, clock=clock, stop=stop, host=host.name, machine=machine)
 
 

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from mulligan.application.queries.progress_queries import ProgressQueries
     from mulligan.application.queries.step_outputs import StepOutputs
     from mulligan.application.queries.tree_queries import TreeQueries
+    from mulligan.application.queues.plan_submission import SubmissionService
+    from mulligan.application.queues.queued_runs import QueuedRuns
     from mulligan.application.rollback.rollback_service import RollbackService
     from mulligan.application.runs.plan_executor import PlanExecutor
     from mulligan.application.runs.sessions import SessionService
@@ -65,7 +67,7 @@ if TYPE_CHECKING:
     from mulligan.domain.plans.step import Subplans
     from mulligan.domain.text.ids import PlanId
     from mulligan.domain.text.json_value import JsonObject
-    from mulligan.ports import Ended, Observer, StopRequest
+    from mulligan.ports import Ended, Engine, Observer, StopRequest
     from mulligan.wiring.surroundings import Surroundings
 
 
@@ -124,10 +126,12 @@ class Services:
     progress: ProgressQueries = _in("queries.progress_queries.ProgressQueries")
     prunes: PruneService = _in("checkpoints.prune_service.PruneService")
     queries: Queries = _in("queries.plan_queries.Queries")
+    queued_runs: QueuedRuns = _in("queues.queued_runs.QueuedRuns")
     reports: ReportService = _in("queries.plan_report.ReportService")
     resolves: ResolveService = _in("subplans.conflict_resolution.ResolveService")
     rollbacks: RollbackService = _in("rollback.rollback_service.RollbackService")
     sessions: SessionService = _in("runs.sessions.SessionService")
+    submissions: SubmissionService = _in("queues.plan_submission.SubmissionService")
     tree_queries: TreeQueries = _in("queries.tree_queries.TreeQueries")
     timeline: TimelineQueries = _in("timeline.timeline_queries.TimelineQueries")
     timeline_windows: TimelineWindows = _in("timeline.timeline_windows.TimelineWindows")
@@ -187,13 +191,15 @@ class Services:
         around: Surroundings,
         stop: StopRequest | None,
         prepare: Callable[[], None] | None = None,
+        worker: str | None = None,
     ) -> None:
         """Build nothing yet. Other threads ask work here to `stop`; None: nobody can.
 
         `prepare` makes the home of a project that has none yet; it is called when something is to be recorded.
+        `worker` is the id of the worker that this process is: child plans go to others too.
         """
         more = {} if prepare is None else {"prepare": prepare}
-        self.adapters = Adapters(place=place, around=around, stop=stop, **more)
+        self.adapters = Adapters(place=place, around=around, stop=stop, worker=worker, **more)
 
     def part(self, name: str) -> object:
         """Return what a parameter of that name gets."""
@@ -202,11 +208,27 @@ class Services:
     def apart(self, stop: StopRequest | None) -> Services:
         """The same project with adapters of its own, as a process of its own would have them."""
         own = self.adapters
-        return Services(place=own.place, around=own.around, stop=stop, prepare=own.prepare)
+        return Services(place=own.place, around=own.around, stop=stop, prepare=own.prepare, worker=own.worker)
 
     @cached_property
-    def engine(self) -> ThreadEngine:
-        """Runs child plans."""
+    def engine(self) -> Engine:
+        """Runs child plans: here, or in a worker on any worker."""
+        if self.adapters.worker is None:
+            return self.local_engine
+        from mulligan.application.queues.shared_children import SharedEngine
+
+        own = self.adapters
+        return SharedEngine(
+            database=own.database,
+            locks=own.locks,
+            local_engine=self.local_engine,
+            stop=own.stop,
+            clock=own.clock,
+        )
+
+    @cached_property
+    def local_engine(self) -> ThreadEngine:
+        """Runs child plans in threads of this process."""
         from mulligan.adapters.engine.threads import ThreadEngine
 
         return ThreadEngine(self._run_child, self.adapters.stop)

@@ -157,6 +157,9 @@ class SqliteConnection:
     def fence_step(self) -> int:
         return 1
 
+    def wake(self, queue: str, entry: str, plan_id: str, number: int) -> None:
+        raise errors.ProjectNotShared(database=str(self.path))
+
     def changes(self) -> int:
         return int(self.rows(_CHANGES)[0][0])
 

@@ -33,11 +33,15 @@ class ThreadEngine(Struct, frozen=True, eq=False):
 
     @contextmanager
     def crew(self, observer: Observer) -> Generator["ThreadCrew"]:
-        crew = ThreadCrew(self.runner, self.stop, _Uncounted(observer))
+        crew = self.begin(observer)
         try:
             yield crew
         finally:
             crew.disband()
+
+    def begin(self, observer: Observer) -> "ThreadCrew":
+        """Let plans run until the crew is disbanded."""
+        return ThreadCrew(self.runner, self.stop, _Uncounted(observer))
 
 
 class ThreadCrew:
@@ -61,15 +65,22 @@ class ThreadCrew:
 
     def next_ended(self) -> Ended:
         """Wait until one has ended; a mistake of ours in one of them is raised here."""
-        while True:
-            self._stop.obey()
-            try:
-                ended = self._ended.get(timeout=_PACE)
-            except queue.Empty:
-                continue
-            if isinstance(ended, BaseException):
-                raise ended
-            return ended
+        while (ended := self.ended_soon()) is None:
+            pass
+        return ended
+
+    def ended_soon(self) -> Ended | None:
+        """As `next_ended`, for a moment; None: none has ended in it."""
+        self._stop.obey()
+        if self._stop.is_ending:
+            self._end_steps()
+        try:
+            ended = self._ended.get(timeout=_PACE)
+        except queue.Empty:
+            return None
+        if isinstance(ended, BaseException):
+            raise ended
+        return ended
 
     def stop(self) -> None:
         for _, request in self._running:
@@ -82,6 +93,15 @@ class ThreadCrew:
             while thread.is_alive():
                 with suppress(KeyboardInterrupt):  # a second Ctrl-C must not leave a plan running unseen
                     thread.join(_PACE)
+
+    def _end_steps(self) -> None:
+        """Let each plan finish its step, and leave as it was asked."""
+        for thread, request in self._running:
+            request.ask_to_end()
+            while thread.is_alive():
+                self._stop.obey()
+                thread.join(_PACE)
+        raise KeyboardInterrupt
 
     def _run(self, plan_id: PlanId, retries: int, request: StopRequest) -> None:
         try:

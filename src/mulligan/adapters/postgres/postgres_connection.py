@@ -40,6 +40,7 @@ SELECT c.table_name, c.column_name FROM information_schema.columns AS c
 WHERE c.table_schema = current_schema() AND c.data_type = 'text' AND c.collation_name IS DISTINCT FROM 'C'
 ORDER BY c.table_name, c.column_name
 """
+_WAKE = "SELECT wake(CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT))"
 _COLUMNS = """
 SELECT CAST(table_name AS TEXT) AS table_name, CAST(column_name AS TEXT) AS column_name FROM information_schema.columns
 WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position
@@ -127,6 +128,9 @@ class PostgresConnection:
                 if time.monotonic() > until:
                     raise
                 self._raw.close()
+
+    def wake(self, queue: str, entry: str, plan_id: str, number: int) -> None:
+        self.execute(_WAKE, (queue, entry, plan_id, number))
 
     def changes(self) -> int:
         rows = self.rows(_CHANGES) if self._is_open else self.fresh_rows(_CHANGES)

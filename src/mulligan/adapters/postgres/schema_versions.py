@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mulligan.adapters.postgres.server_address import ServerAddress
 
-NEWEST_VERSION = 4  # of the files in migrations/; opening a database of today reads none of them
+NEWEST_VERSION = 5  # of the files in migrations/; opening a database of today reads none of them
 _HOSTS = 3  # the version that records which machine has what
 _OF_ONE_HOST = (
     "UPDATE sandboxes SET host = %(host)s, real_host = %(host)s",

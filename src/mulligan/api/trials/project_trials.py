@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mulligan.api.project_upkeep import ProjectUpkeep
+from mulligan.api.queues.project_queues import ProjectQueues
 
 if TYPE_CHECKING:
     from mulligan.api.trials.variant_words import Tried
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mulligan.domain.trees.diff import Diff
 
 
-class ProjectTrials(ProjectUpkeep):
+class ProjectTrials(ProjectQueues):
     """The operations of `Project` on tries."""
 
     def try_variants(

@@ -18,7 +18,7 @@ from mulligan.boundaries import act
 from mulligan.config import Cleanup
 from mulligan.domain.checkpoints.checkpoint import EMPTY_STATE
 from mulligan.domain.plans.event import EventType
-from mulligan.domain.plans.plan import Phase, PlanDefinition, State
+from mulligan.domain.plans.plan import Phase, Plan, PlanDefinition, State
 from mulligan.domain.resources.resource import is_in_place
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
@@ -51,14 +51,18 @@ class PlanService(Struct, kw_only=True, frozen=True, eq=False):
 
     def create(self, definition: PlanDefinition) -> PlanId:
         """Record a plan whose file passed its checks, without running or copying anything."""
+        plan = self.checked(definition)
+        with act("plan.create"), self.database.writing() as db:
+            add_plan(db, plan)
+        return plan.plan_id
+
+    def checked(self, definition: PlanDefinition) -> Plan:
+        """Return a plan whose file passed its checks, which is yet to be recorded."""
         settings = self.settings.for_plan(definition.config)
         check_before_running(definition, self.toolbox.declarations())
         self.sandboxes.check(definition, settings)
         self.sandboxes.check_confinement(definition, settings)
-        plan = new_plan(PlanId(self.ids.new()), definition, None, EMPTY_STATE, self.clock.now())
-        with act("plan.create"), self.database.writing() as db:
-            add_plan(db, plan)
-        return plan.plan_id
+        return new_plan(PlanId(self.ids.new()), definition, None, EMPTY_STATE, self.clock.now())
 
     def create_to_run(self, definition: PlanDefinition) -> PlanId:
         """Record a plan that runs at once; refuse one that could not run."""
@@ -77,6 +81,10 @@ class PlanService(Struct, kw_only=True, frozen=True, eq=False):
         refuse_ended(plan, sandboxes)  # what cannot be finished in place can still be ended
         refuse_child(plan, "cancelled")
         self.locks.ask_to_stop(plan_id)
+        with self.database.reading() as db:
+            children = below(db, plan_id)
+        for child in children:  # other workers may run them
+            self.locks.ask_to_stop(child.plan_id)
         with self.claims.open_as_it_is(plan_id, observer) as run:
             refuse_ended(run.plan, run.sandboxes)
             data: JsonObject = {"state": "cancelled", "reason": reason, "unfinished": self._finish(run)}

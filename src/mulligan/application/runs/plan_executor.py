@@ -161,8 +161,13 @@ class PlanExecutor(Struct, kw_only=True, frozen=True, eq=False):
 
     def _walk(self, run: Run) -> None:
         self.stages.begin(run)
+        first = run.step_index
         while run.step_index < len(run.plan.definition.steps):
             self.stop.obey()
+            if self.stop.is_ending:
+                if run.step_index > first:
+                    self.stages.keep_place(run)
+                raise KeyboardInterrupt
             self.phase.run_step(run)
             self.sweeps.while_running(run)
         self.stages.complete(run)

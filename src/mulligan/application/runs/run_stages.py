@@ -68,6 +68,13 @@ class RunStages(Struct, kw_only=True, frozen=True, eq=False):
             reason = reason_for(CheckpointType.PRE_EXECUTE, {}, between_steps=True)
             self.checkpoints.create_checkpoint(run, reason)
 
+    def keep_place(self, run: Run) -> None:
+        """Take a group between two steps, from which another process goes on."""
+        if run.plan.definition.rollback_policy.enabled:
+            step = run.plan.definition.steps[run.step_index]
+            reason = reason_for(CheckpointType.BEFORE_STEP, {"step": step.name}, between_steps=True)
+            self.checkpoints.create_checkpoint(run, reason)
+
     def complete(self, run: Run) -> None:
         """Take the group after the last step, and end in `complete`; in place there is nothing left to apply."""
         if run.plan.definition.rollback_policy.enabled:

@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
     from mulligan.api.project import Project
     from mulligan.api.results import CheckpointView, Listing, PlanLine, PlanStatus, StepOutput, Tried
-    from mulligan.domain.views.plan_history import PlanHistory
+    from mulligan.domain.plans.event import Event
+    from mulligan.domain.views.status_view import StepView
     from mulligan.page.acts.act_table import Act
     from mulligan.page.project_desk import ProjectDesk
     from mulligan.page.screens.page_templates import PageTemplates
 
 _PLANS = 200
-_GROUPS = 100
-_MOMENTS = 300
+_GROUPS = 50
+_EVENTS = 200
+_STEPS = 100
 _MOST_GROUPS = 20_000
 
 
@@ -43,7 +45,9 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     """All that the screen of a plan shows."""
 
     status: PlanStatus
-    history: PlanHistory
+    events: tuple[Event, ...]  # the newest
+    first_step: int  # the first of the steps that are shown
+    steps: tuple[StepView, ...]
     decisions: tuple[TreeNode, ...]
     children: tuple[TreeNode, ...]
     groups: tuple[Group, ...]  # newest first
@@ -75,7 +79,10 @@ class PlanScreen:
     async def plan(self, request: Request) -> Response:
         """Show one plan."""
         groups = min(number_in(request, "groups") or _GROUPS, _MOST_GROUPS)
-        facts = await self._desk.look(lambda project: _facts(project, text_of(request, "name"), groups))
+        first = number_in(request, "steps")
+        facts = await self._desk.look(
+            lambda project: _facts(project, text_of(request, "name"), groups, first)
+        )
         return self._templates.page(request, "plan.html", plan=facts)
 
     async def output(self, request: Request) -> Response:
@@ -89,20 +96,26 @@ class PlanScreen:
         return self._templates.page(request, "output.html", status=status, outputs=outputs)
 
 
-def _facts(project: Project, name: str, limit: int) -> PlanFacts:
+def _facts(project: Project, name: str, limit: int, first: int | None) -> PlanFacts:
     status = project.status(name)
+    if first is None:  # those around the one that runs, failed or comes next
+        here = next((step.index for step in status.steps if step.status != "done"), len(status.steps))
+        first = max(0, min(here - _STEPS // 2, len(status.steps) - _STEPS))
     listed = project.checkpoints.list(name, superseded=True, limit=limit)
-    tree = project.tree(name, superseded=True)
     try:
         tried = project.variants(name)
     except PlanNotATry:
         tried = None
-    nodes = list(_all_nodes(tree))
+    counts = status.execution
+    branches = counts.decisions or counts.child_plans or status.corrections
+    nodes = list(_all_nodes(project.tree(name, superseded=True))) if branches else []
     ids = [each.correction_id for each in status.corrections if each.correction_id is not None]
     parent = status.parent_plan_id
     return PlanFacts(
         status=status,
-        history=project.history(name, limit=_MOMENTS),
+        events=tuple(project.log(name, limit=_EVENTS)),
+        first_step=first,
+        steps=status.steps[first : first + _STEPS],
         decisions=tuple(node for node in nodes if node.type is NodeType.DECISION),
         children=tuple(node for node in nodes if node.type is NodeType.PLAN),
         groups=tuple(_groups(listed))[::-1],

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mulligan.page.project_desk import ProjectDesk
     from mulligan.page.screens.page_templates import PageTemplates
 
-_ROWS = 100  # entries of one window
+_ROWS = 50  # entries of one window
 _AGENTS = 200  # newest plans whose names are offered as filters
 _KINDS = tuple(DeedKind)
 

@@ -37,17 +37,11 @@ function watchWindows() {
   watcher?.disconnect();
   if (!list) return;
   watcher = new IntersectionObserver(seen, { rootMargin: "1200px 0px" });
-  gather(list, list.closest("[data-live]")?.dataset.live);
+  gather($("ol", list), list.closest("[data-live]")?.dataset.live);
 }
 
-function gather(list, address) {
-  // What is in the list now becomes a window; the link to older rows stays below it.
-  const chunk = document.createElement("div");
-  chunk.className = "chunk-rows";
-  chunk.setAttribute("role", "presentation");
-  const more = $("li.more", list);
-  for (const row of all(":scope > li.entry", list)) chunk.append(row);
-  list.prepend(...all(":scope > .chunk-rows", list), chunk);
+function gather(chunk, address) {
+  const more = $("li.more", chunk);
   const held = { chunk, address, isIn: true, loading: false };
   windows.push(held);
   watcher.observe(chunk);
@@ -71,15 +65,19 @@ async function older(item) {
   const link = $("[data-more]", item);
   if (!link || link.dataset.loading) return;
   link.dataset.loading = "yes";
-  const address = link.dataset.more, list = item.parentElement;
-  const found = await part(address);
+  const address = link.dataset.more, list = item.closest("[data-window]");
+  const found = await part(address), chunk = document.createElement("ol");
+  chunk.className = "chunk-rows";
+  chunk.setAttribute("aria-label", "Older entries");
+  chunk.append(...found.body.children);
   item.remove();
-  list.append(...found.body.children);
-  tellTimes(gather(list, address).chunk);
+  list.append(chunk);
+  gather(chunk, address);
+  tellTimes(chunk);
 }
 
 function takeOut(held) {
-  if (held.chunk.contains(document.activeElement)) return;
+  if (held.chunk.contains(document.activeElement) || $("li.more", held.chunk)) return;
   held.chunk.style.height = `${held.chunk.offsetHeight}px`;
   held.chunk.replaceChildren();
   held.isIn = false;
@@ -159,7 +157,7 @@ function put(chunk, rows, held) {
   });
   const present = all("li.entry", chunk);
   if (present.length === next.length && present.every((row, index) => row === next[index])) return;
-  chunk.replaceChildren(...next);
+  chunk.replaceChildren(...next, ...all("li.more", chunk));
 }
 
 function listen() {

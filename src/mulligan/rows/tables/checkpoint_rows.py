@@ -341,7 +341,7 @@ class CheckpointRepository(RowRepository):
             return errors.CheckpointNotFound(wanted=word, hint=self._why_none(plan_id))
         rows = self._db.rows(_LEFT_BEHIND, (word, plan_id, plan_id))
         if not rows:
-            from mulligan.rows.tables.id_hints import hint_of_other_kind
+            from mulligan.rows.id_hints import hint_of_other_kind
 
             labels = (row["label"] for row in self._db.rows(_LABELS, (plan_id, plan_id)))
             near = nearest_word(word, (known for known in (*_WORDS, *labels) if known != word))

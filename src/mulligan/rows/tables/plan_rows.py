@@ -56,6 +56,13 @@ _CHANGING = (
     *("phase", "state", "attempt", "line", "current_group_id", "last_checkpoint_id"),
     *("failure", "messages", "conflicts", "hidden", "updated_at"),
 )
+_OVER = (
+    State.COMPLETE,
+    State.CONSTRAINED,
+    State.APPLIED,
+    State.CANCELLED,
+)  # no worker has anything to do then
+_CLOSE_SUBMISSION = "UPDATE submissions SET closed = 1 WHERE plan_id = ?"
 _NO_STATE = "{}"
 _LAST_ORDINAL = "SELECT COALESCE(MAX(ordinal), 0) AS count FROM plans"
 _KEEP_DEFINITION = """
@@ -145,6 +152,7 @@ OWNED = (
         "real_changes",
         "entries",
         "spawns",
+        "submissions",
         "plans",
     ),
 )
@@ -188,6 +196,8 @@ class PlanRepository(RowRepository):
         columns["step_index"] = plan.progress.step_index
         columns["progress_json"] = state_to_text(self._db, plan.plan_id, plan.progress)
         self._update("plans", columns, plan_id=plan.plan_id)
+        if plan.state in _OVER and plan.phase is not Phase.STRATEGIZE:
+            self._db.execute(_CLOSE_SUBMISSION, (plan.plan_id,))
 
     def redefine(self, plan: Plan) -> None:
         """Record another definition of the plan; earlier lines of its history keep the one they had."""
@@ -267,7 +277,7 @@ class PlanRepository(RowRepository):
 
     def _meant(self, word: str) -> dict[str, Advice]:
         """Return the hint for a word that names no plan."""
-        from mulligan.rows.tables.id_hints import hint_of_other_kind
+        from mulligan.rows.id_hints import hint_of_other_kind
 
         near = nearest_word(word, [row["handle"] for row in self._db.rows(_HANDLES)])
         if near:

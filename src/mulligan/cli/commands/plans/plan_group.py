@@ -20,6 +20,7 @@ _HERE = "mulligan.cli.commands.plans"
         ),
         **dict.fromkeys(("correct", "resolve", "rollback"), f"{_HERE}.return_commands"),
         **dict.fromkeys(("apply", "rm", "unapply"), f"{_HERE}.result_commands"),
+        "submit": "mulligan.cli.commands.workers.submit_command",
         "fork": "mulligan.cli.commands.forks.fork_command",
     },
 )

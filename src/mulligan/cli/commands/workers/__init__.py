@@ -1,0 +1,1 @@
+"""The command `worker`, and what it prints while it works."""
