@@ -157,7 +157,8 @@ CODEX = AgentProgram(
     prompted=lambda prompt: ["exec", *_CODEX_ASKS_NOTHING, prompt],
     variables=lambda _: {"SCRIPTED_KEY": KEY},
     configure=_configure_codex,
-    shell=lambda command: Call("exec_command", {"cmd": command}),
+    # Without it, a command that runs for ten seconds is left to itself, and ends with the agent.
+    shell=lambda command: Call("exec_command", {"cmd": command, "yield_time_ms": 30_000}),
     edit=_patch,
     write=_added,
     read=None,

@@ -11,7 +11,7 @@ import pytest
 
 from tests.commands.program import data_of, start
 from tests.support.patience import PATIENCE
-from tests.support.queue_world import becomes, plan_file, shared_project, state_of
+from tests.support.queue_world import becomes, plan_file, rows_of, shared_project, state_of
 from tests.support.shared_database import is_whole_run, new_address
 from tests.support.worker_thread import wait_until, working
 
@@ -103,6 +103,15 @@ def test_the_command_prints_a_line_per_event_and_a_last_document(project: Path) 
     events, _, document = printed.partition("\n{\n")
     assert [json.loads(line)["event"] for line in events.splitlines()] == ["stopping", "stopped"]
     assert json.loads("{" + document)["data"]["plans"] == 0
+
+
+def test_a_project_with_workers_is_exported_without_them(project: Path, address: str, tmp_path: Path) -> None:
+    """Workers and queues belong to the server; no worker of another one finds a plan waiting."""
+    data_of(project, "submit", plan_file(project, "stays", "true"), "-q", "nobody")
+    line = "'gone', 'build-7', 1, '[]', 4, '2026-01-01T00:00:00+00:00', 0"
+    rows_of(address, f"INSERT INTO workers VALUES ({line})")
+    assert data_of(project, "project", "export", str(tmp_path / "saved.mulligan"))["files"] > 0
+    rows_of(address, "DELETE FROM workers WHERE worker = 'gone'")
 
 
 # Where a process is killed, and which one: the command that submits, or a worker that hands a plan back.
