@@ -47,6 +47,7 @@ FREE = {
     "name",
     "only",
     "queue",
+    "queues",
     "rationale",
     "reason",
     "step",
