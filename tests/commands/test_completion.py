@@ -46,6 +46,7 @@ FREE = {
     "message",
     "name",
     "only",
+    "plans",
     "queue",
     "queues",
     "rationale",
