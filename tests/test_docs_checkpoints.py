@@ -40,6 +40,10 @@ ELSEWHERE = {
     ),  # apply.md
     *("plan_not_a_try", "variant_not_found"),  # try.md
     *("call_not_found", "undo_shared"),  # agent-timeline.md
+    *("host_has_home", "on_another_host", "project_not_shared"),  # shared.md
+    *("graph_busy", "graph_files_elsewhere", "graph_files_gone", "graph_files_unknown"),  # langgraph.md
+    "graph_state_damaged",  # langgraph.md
+    "child_failed",  # workers.md
 }
 
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.sandboxes.sqlite import table_changes as tables
+from mulligan.adapters.sandboxes.sqlite.table_changes import table_changes
+from mulligan.page.screens import comparison_screen
 from tests.page.served import Visit, visit
 from tests.page.worlds import simple_project
 from tests.report.eventful import LINES, NAME, SCRIPT
@@ -261,3 +264,29 @@ def test_of_a_plan_with_many_steps_some_are_shown(tmp_path: Path) -> None:
         assert "200 steps before" in last
 
     visit(folder, body)
+
+
+def test_parts_of_pages_come_alone(simple: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that a browser scrolls to, and a comparison that takes long."""
+
+    async def body(visitor: Visit) -> None:
+        rows = await visitor.seen("/timeline/rows")
+        assert 'data-key="1"' in rows
+        assert "<html" not in rows
+        waiting = await visitor.seen("/compare", plan="change")
+        assert "Comparing" in waiting
+        files = await visitor.seen(unescape(re.findall(r'data-load="([^"]+)"', waiting)[0]))
+        assert "moved.txt" in files
+        assert "moved.txt" in await visitor.seen("/compare", plan="change", wait="yes")
+        assert (await visitor.get("/compare", old="change", wait="yes")).status_code == 400
+        assert "is ended" in await visitor.seen("/act/resume", plan="change", take_over="true")
+
+    monkeypatch.setattr(comparison_screen, "_AT_ONCE", 0)
+    visit(simple, body)
+
+
+def test_a_database_that_is_no_database_or_too_large_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert table_changes(None, None).tables == ()
+    assert "cannot be read" in str(table_changes(b"x" * 100, None).problem)
+    monkeypatch.setattr(tables, "LARGEST", 10)
+    assert "too large" in str(table_changes(b"x" * 100, None).problem)

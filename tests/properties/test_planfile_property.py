@@ -124,14 +124,14 @@ FRAGMENTS = [
 def plan_or_place(text: str | bytes) -> PlanDefinition | None:
     """Read it: a plan, or None where it was refused with a place that exists."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    start = time.monotonic()
+    start = time.process_time()
     try:
         plan = read(data)
     except PlanFileInvalid as error:
         plan, refusal = None, error
     else:
         refusal = None
-    assert time.monotonic() - start < 30
+    assert time.process_time() - start < 30
     if refusal is not None:
         line, column, path = (refusal.facts[name] for name in ("line", "column", "path"))
         assert isinstance(line, int)

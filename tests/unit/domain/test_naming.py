@@ -61,6 +61,6 @@ def test_the_nearest_word_is_found_whatever_its_case() -> None:
 
 
 def test_nonsense_does_not_take_long() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     nearest_word("ab" * 500_000, ["ab" * 50 + str(i) for i in range(100_000)])
-    assert time.monotonic() - start < 30
+    assert time.process_time() - start < 30

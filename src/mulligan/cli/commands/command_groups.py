@@ -1,8 +1,6 @@
 """Groups of commands that name the nearest one when a command is misspelt, or is one of another group."""
 
 import importlib
-import shlex
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -89,6 +87,9 @@ class SuggestingGroup(click.Group):
         """Return what to type instead; a program of the user's is one to run."""
         if words := [f"`{words}`" for words in self._meant(ctx, args[0])]:
             return f"did you mean {' or '.join(words)}?"
+        import shlex  # here: most commands are spelled rightly
+        import shutil
+
         if ctx.parent is None and shutil.which(args[0]) is not None:
             return f"`{ctx.command_path} run -- {shlex.join(args)}` runs that program in a sandbox"
         return f"see `{ctx.command_path} --help`"

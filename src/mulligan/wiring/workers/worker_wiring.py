@@ -30,7 +30,7 @@ _LONGEST_SCHEMA = (
 def worker_of(own: Adapters, worker: str, stop: StopRequest, log: WorkerLog) -> WorkerService:
     """Put a worker of a shared project together; it is asked to stop through `stop`."""
     address = _server_of(own)
-    require_package("dbos", "`mulligan worker`")
+    require_package("dbos", "a worker")
     if len(address.schema) > _LONGEST_SCHEMA:
         reason = f"the name of its schema is longer than {_LONGEST_SCHEMA} characters"
         raise errors.QueueUnusable(database=address.shown, reason=reason, hint="use a shorter schema")
