@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # Others refer to the rows of these; a row of two of them may refer to another one of its own table.
 _FIRST = ("plans", "decisions", "checkpoint_groups")
 _OF_ITS_KIND = {"plans": ("plan_id", "parent_plan_id"), "decisions": ("decision_id", "parent_decision_id")}
-# What only one database needs: its version, and in a server who works with which packs and takes which plans.
+# What only one database needs: its version, and in a server who works with which packs and what waits for a worker.
 _LEFT_OUT = {
     *("schema_version", "deployment", "commits", "claims", "store", "packs", "removed_packs", "hosts"),
     *("queues", "submissions", "workers"),
