@@ -67,4 +67,7 @@ class WorkerLines:
 
         # A closed stream, or a reader that went away, must not end plans.
         with self._writing, suppress(OSError, ValueError):
-            print(line if self._document else harmless(line), file=stream, flush=True)
+            stream.write(
+                f"{line if self._document else harmless(line)}\n"
+            )  # at once: a reader sees whole lines
+            stream.flush()
