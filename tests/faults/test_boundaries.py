@@ -51,6 +51,7 @@ OUTSIDE = {
     "osfiles/moves.py move_to_free_name": "likewise",
     "osfiles/moves.py _copy_to_free_name": "likewise",
     "api/operations/report_file.py _write": "a page that can be made again; it is whole or not there",
+    "wiring/shared/shared_copies.py move_to_server": "in a home that nothing names yet, as all of an import",
     "adapters/tools/builtin/file_replacement.py replace": "inside of `call.run`, in a process of its own",
     "adapters/tools/builtin/file_tools.py call": "inside of `call.run`, in a process of its own",
     "adapters/tools/sql/sql_process.py run": "inside of `call.run`, in a process of its own",
