@@ -16,10 +16,6 @@ from pathlib import Path
 from benchmarks.compare.contest import copy_tree
 from benchmarks.compare.results import Failure, Work
 from benchmarks.compare.works.bench import Bench, Tally, make_project
-from tests.support.postgres_keeper import Server, binaries
-from tests.support.s3_server import BUCKET
-from tests.support.seaweed import Seaweed
-from tests.support.seaweed import program as seaweed_program
 
 _STEPS = 40
 _LEFT_OUT = 5  # at the start: what is loaded and opened once
@@ -27,9 +23,14 @@ _LINK = Path(__file__).parent.parent / "drivers" / "slow_link.py"
 _STEP = Path(__file__).parent.parent / "drivers" / "plan_step.py"
 _schemas = count(1)
 
+# The servers are those of the tests. They are imported where they are started: ASV imports every module of `benchmarks`
+# to find its suites, and cannot import `tests`.
+
 
 def shared_steps(bench: Bench) -> Work:
     """A plan of many small steps: rows in a file, in a server of this machine, in one that is 1 ms away."""
+    from tests.support.postgres_keeper import binaries
+
     tally = Tally()
     if binaries() is None:
         tally.failures.append(_without("PostgreSQL"))
@@ -52,6 +53,9 @@ def shared_steps(bench: Bench) -> Work:
 
 def shared_checkpoints(bench: Bench) -> Work:
     """Checkpoints of a running plan, rows in PostgreSQL and packs in SeaweedFS."""
+    from tests.support.postgres_keeper import binaries
+    from tests.support.seaweed import program as seaweed_program
+
     tally = Tally()
     if binaries() is None or seaweed_program() is None:
         tally.failures.append(_without("PostgreSQL or SeaweedFS"))
@@ -87,6 +91,8 @@ def _steps(bench: Bench, project: Path, address: str | None) -> list[float]:
 
 
 def _checkpoints(bench: Bench, tally: Tally, address: str, environ: Mapping[str, str]) -> None:
+    from tests.support.s3_server import BUCKET
+
     assert bench.repository is not None
     project = bench.place / "project"
     copy_tree(bench.repository.folder, project, bench.budget)
@@ -110,6 +116,8 @@ def _checkpoints(bench: Bench, tally: Tally, address: str, environ: Mapping[str,
 @contextmanager
 def _server() -> Generator[tuple[str, str]]:
     """Start a durable server; yield its address, and the one through a slow link."""
+    from tests.support.postgres_keeper import Server
+
     folder = Path(tempfile.mkdtemp(prefix="mulligan-bench-pg-"))
     port = _free_port()
     server = Server(folder, "listen_addresses=127.0.0.1", f"port={port}")
@@ -137,6 +145,8 @@ def _server() -> Generator[tuple[str, str]]:
 
 @contextmanager
 def _store() -> Generator[dict[str, str]]:
+    from tests.support.seaweed import Seaweed
+
     folder = Path(tempfile.mkdtemp(prefix="mulligan-bench-s3-"))
     server = Seaweed(folder)
     try:
