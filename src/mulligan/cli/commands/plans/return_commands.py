@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import click
 
@@ -65,11 +65,15 @@ def rollback(
 @click.argument("plan", metavar="PLAN")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option(
-    "--with", "file", metavar="FILE", type=click.File("rb"), help="First make PATH this text; `-` is stdin."
+    "--with",
+    "file",
+    metavar="FILE",
+    type=click.Path(allow_dash=True),
+    help="First make PATH this text; `-` is stdin.",
 )
 @click.option("--remove", is_flag=True, help="First remove PATH.")
 def resolve(
-    invocation: Invocation, plan: str, paths: tuple[str, ...], file: BinaryIO | None, remove: bool
+    invocation: Invocation, plan: str, paths: tuple[str, ...], file: str | None, remove: bool
 ) -> Answer:
     """Mark conflicts that a merge of child plans left as solved: those of each PATH, or all.
 
@@ -84,7 +88,11 @@ def resolve(
             reason="--with and --remove are about one PATH, and exclude each other",
             hint=Advice("name the file, as in ", NextStep("resolve_with", plan=plan, path=..., content=...)),
         )
-    return status_answer(project.resolve_with(plan, paths[0], None if file is None else file.read()), None)
+    content: bytes | None = None
+    if file is not None:
+        with click.open_file(file, "rb") as opened:
+            content = opened.read()
+    return status_answer(project.resolve_with(plan, paths[0], content), None)
 
 
 @command(
