@@ -113,8 +113,10 @@ def test_a_shell_has_job_control_and_the_size_and_its_work_is_dropped(shell: Pan
     shell.wait_for("exit 7  ", "shell has ended, exit status 7", "made", QUESTION)
     shell.enter("what?")
     shell.until(lambda screen: screen.count(QUESTION) == 2, "the question again")
+    shell.resize(60, 25)
     shell.enter("?")
-    shell.wait_for("d drop: ", "v view: ")
+    shell.wait_for("d drop: ", "v view: ", "applies it later")
+    shell.resize(90, 25)
     shell.enter("clear")  # is not an answer
     shell.enter("v")
     shell.until(lambda screen: screen.count("new file mode") > 1, "the diff")

@@ -22,7 +22,13 @@ def test_they_are_weaker_than_the_projects_own(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["core.format = 'json'", "sandbox.isolate = 'off'", "sandbox.writable = ['/srv']"]
+    "line",
+    [
+        "core.format = 'json'",
+        "sandbox.isolate = 'off'",
+        "sandbox.strategy = 'in_place'",
+        "sandbox.writable = ['/srv']",
+    ],
 )
 def test_what_is_for_each_user_to_decide_is_refused(project: Path, line: str) -> None:
     (project / "mulligan.toml").write_text(f"{line}\n")

@@ -118,9 +118,10 @@ def test_a_killed_redo_is_named_by_the_status_and_settled_by_the_doctor(folder: 
 
 
 def test_the_doctor_says_that_a_killed_apply_left_real_files_half_changed(folder: Path) -> None:
-    data_of(folder, "run", "--name", "box", "--", "sh", "-c", "echo b >> a.txt; touch new")
+    box = data_of(folder, "run", "--name", "box", "--", "sh", "-c", "echo b >> a.txt; touch new")
     killed(folder, "after:restore.place:1:SIGKILL", "apply", "--yes")
     (waiting,) = data_of(folder, "doctor")["waiting"]
+    assert waiting.startswith(f"plan {box['plan_id']}: "), "names are not unique; texts show its handle"
     assert "real files may be half changed; `mulligan resume " in waiting
     assert ask(folder, "resume", "box")["error"]["kind"] == "plan_already_complete"
     assert ((folder / "a.txt").read_text(), (folder / "new").exists()) == ("a\n", False)

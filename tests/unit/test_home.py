@@ -419,6 +419,17 @@ class TestAPlaceForHomes:
             world.make(world.root.parent)
         assert not (world.root.parent / ".mulligan").exists()
 
+    def test_that_a_symlink_in_the_project_folder_names_is_refused(
+        self, world: World, tmp_path: Path
+    ) -> None:
+        (tmp_path / "elsewhere").mkdir()
+        (world.folder / "homes").symlink_to(tmp_path / "elsewhere")
+        (tmp_path / "project").symlink_to(world.folder)
+        for home in (world.folder / "homes" / "one", tmp_path / "project" / "homes" / "one"):
+            with raises(ProjectUnusable, path=str(home)):
+                world.make(home=home)
+        assert not os.path.lexists(world.folder / ".mulligan")
+
     def test_is_not_a_place_for_projects(self, world: World) -> None:
         world.make()
         (world.root / "project").mkdir()

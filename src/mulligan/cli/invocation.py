@@ -226,14 +226,18 @@ class Invocation(Struct, kw_only=True, dict=True):
                     self._view(view())
                     continue
                 case "?":
-                    meanings = {**answers, "view": "show all that changed", "?": "explain the answers"}
-                    sys.stderr.writelines(f"{word[0]} {word}: {about}\n" for word, about in meanings.items())
+                    self._explain({**answers, "view": "show all that changed"})
                     continue
                 case _:
                     pass
             meant = [word for word in answers if given.strip().lower() in (word, word[0])]
             if meant or not given.strip():
                 return meant[0] if meant else default
+
+    def _explain(self, answers: Mapping[str, str]) -> None:
+        from mulligan.cli.terminal.render import say
+
+        say("\n".join(f"{word[0]} {word}: {about}" for word, about in answers.items()))
 
     def _view(self, answer: Answer) -> None:
         from mulligan.cli.terminal.render import draw_blocks

@@ -207,7 +207,7 @@ def drop_settings(home: Path, folder: Path) -> tuple[str, ...]:
     found = read_settings(file, Source.PROJECT_FILE).values
     notes: list[str] = []
     for key, value in found.items():
-        if not is_shareable(key):
+        if not is_shareable(key, value):
             unset_setting(file, Source.PROJECT_FILE, key)
             separator = setting_named(key, str(file)).type.separator
             text = separator.join(map(str, value)) if isinstance(value, list) else str(value)

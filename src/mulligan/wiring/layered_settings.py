@@ -16,6 +16,7 @@ from mulligan.config import (
     resolve,
     setting_named,
 )
+from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.json_value import Json
 from mulligan.errors import Advice, NextStep
 from mulligan.wiring.surroundings import Surroundings
@@ -23,18 +24,21 @@ from mulligan.wiring.surroundings import Surroundings
 SHARED = "mulligan.toml"  # in the project folder
 # A file that comes with a checkout is a stranger's word: it decides nothing about what tools may write.
 _NOT_SHARED = ("sandbox.isolate", "sandbox.writable")
+_NOT_SHARED_VALUES = {("sandbox.strategy", Strategy.IN_PLACE.value)}
 
 
-def is_shareable(key: str) -> bool:
-    """Return whether a file of another user's may set a key; others decide what commands run and may write."""
-    return key not in _NOT_SHARED and setting_named(key, Source.SHARED_FILE).in_plan_files
+def is_shareable(key: str, value: Json) -> bool:
+    """Return whether a file of another user's may set a key so; others decide what commands run and may write."""
+    if key in _NOT_SHARED or (key, value) in _NOT_SHARED_VALUES:
+        return False
+    return setting_named(key, Source.SHARED_FILE).in_plan_files
 
 
 def shared_layer(file: Path) -> Layer:
     """Read the settings that are shared with the project folder; refuse those that are this user's to decide."""
     layer = read_settings(file, Source.SHARED_FILE)
-    for key in layer.values:
-        if not is_shareable(key):
+    for key, value in layer.values.items():
+        if not is_shareable(key, value):
             raise errors.SettingInvalid(
                 key=key,
                 reason="is not taken from a file that is shared",

@@ -18,14 +18,21 @@ def named(plan_id: str, name: str, handle: str, parent: PlanId | None = None):
     return replace(a_plan(plan_id, name), handle=handle, parent_plan_id=parent)
 
 
-def a_decision(number: int, plan_id: PlanId, step: str, *, superseded: bool = False) -> Decision:
+def a_decision(
+    number: int,
+    plan_id: PlanId,
+    step: str,
+    *,
+    superseded: bool = False,
+    type: DecisionType = DecisionType.CHOICE,
+) -> Decision:
     return Decision(
         decision_id=DecisionId(f"01KD{number:022}"),
         plan_id=plan_id,
         seq=number,
         line=1,
         parent_decision_id=None,
-        type=DecisionType.CHOICE,
+        type=type,
         step_index=number,
         step_name=step,
         choice=Choice(question="Which?", chosen="this", alternatives=(), rationale=None),
@@ -137,3 +144,19 @@ def test_no_such_decision(filled: Database, word: str) -> None:
 def test_several_decisions_of_one_step(filled: Database) -> None:
     with filled.reading() as db, pytest.raises(Ambiguous):
         db.decisions.resolve("twice")
+
+
+def test_a_corrected_step_means_what_it_decided_last_not_the_guidance(filled: Database) -> None:
+    guidance = DecisionType.USER_INTERVENTION
+    with filled.writing() as db:
+        for number in range(10, 22):
+            db.decisions.add(a_decision(number, OTHER, "corrected", type=guidance))
+        db.decisions.add(a_decision(22, OTHER, "corrected"))
+        for word in ("corrected", "tune-2/corrected"):
+            assert db.decisions.resolve(word).seq == 22
+
+
+def test_a_step_that_has_guidance_only_means_that(filled: Database) -> None:
+    with filled.writing() as db:
+        db.decisions.add(a_decision(10, OTHER, "guided", type=DecisionType.USER_INTERVENTION))
+        assert db.decisions.resolve("guided").seq == 10

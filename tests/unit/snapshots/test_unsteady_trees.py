@@ -7,6 +7,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -92,7 +93,10 @@ def test_a_file_that_never_rests_is_held_as_it_was_read_last_and_named(
     assert store.verify([first.snapshot, again.snapshot], quick=False, observer=Watcher()) == {}
 
 
-def test_a_database_that_a_writer_holds_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_database_that_a_writer_holds_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     with closing(sqlite3.connect(tmp_path / "live.db")) as db:
         db.execute("CREATE TABLE t (a)")
     with (tmp_path / "live.db").open("r+b") as reader, (tmp_path / "live.db").open("r+b") as writer:
@@ -108,6 +112,25 @@ def test_a_database_that_a_writer_holds_is_not_waited_for(tmp_path: Path) -> Non
     (tmp_path / "text").write_text("no database")
     with (tmp_path / "text").open("rb") as text, not_written_by_sqlite(text.fileno()) as locked:
         assert not locked
+
+
+def test_a_writer_that_is_between_transactions_for_an_instant_only_is_kept_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "live.db")) as db:
+        db.execute("CREATE TABLE t (a)")
+    with (tmp_path / "live.db").open("r+b") as reader, (tmp_path / "live.db").open("r+b") as writer:
+        waited: list[float] = []
+
+        def at_work(pause: float) -> None:
+            waited.append(pause)
+            _lock(writer.fileno(), 0x40000002, 510, fcntl.F_UNLCK if len(waited) == 20 else fcntl.F_WRLCK)
+
+        monkeypatch.setattr(time, "sleep", at_work)
+        _lock(writer.fileno(), 0x40000002, 510)
+        with not_written_by_sqlite(reader.fileno()) as locked:
+            assert locked
+        assert sum(waited) < 0.5
 
 
 def _lock(fd: int, start: int, length: int, kind: int = fcntl.F_WRLCK) -> None:

@@ -319,7 +319,9 @@ class HomeKeeper(Struct, frozen=True, eq=False, kw_only=True):
     def _refuse_nested(self, folder: Path, root: Path) -> None:
         """Refuse homes inside the project folder, which would be part of its own checkpoints, and the opposite."""
         real, homes = folder.resolve(), Path(os.path.realpath(root))
-        if homes.is_relative_to(real):
+        named = Path(os.path.normpath(root.absolute()))
+        # A symlink in the project folder may lead out of it, but it comes and goes with the folder.
+        if any(Path(os.path.realpath(each)).is_relative_to(real) for each in (named, *named.parents)):
             raise ProjectUnusable(
                 path=str(root),
                 reason=f"it is inside the project folder {folder}",

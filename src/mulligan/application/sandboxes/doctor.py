@@ -278,7 +278,7 @@ class DoctorService(Struct, kw_only=True, frozen=True, eq=False):
                 if plan.phase is Phase.APPLY:
                     what += ", and real files may be half changed"
                     way = (way[1], " puts them back as they were before")
-                yield Advice(f"plan {plan.name}: {what}; ", *way)
+                yield Advice(f"plan {plan.plan_id}: {what}; ", *way)
 
 
 def _only(findings: Sequence[Finding]) -> Diagnosis:

@@ -79,12 +79,14 @@ _NEWEST_OF_STEP = """
 SELECT plan_id FROM decisions JOIN plans USING (plan_id)
 WHERE step_name = ? AND superseded = 0 ORDER BY ordinal DESC LIMIT 1
 """
-_OF_STEP = (
-    "SELECT * FROM decisions WHERE plan_id = ? AND step_name = ? AND superseded = 0 ORDER BY seq LIMIT 10"
-)
+_OF_STEP = """
+SELECT * FROM decisions WHERE plan_id = ? AND step_name = ? AND superseded = 0
+ORDER BY type = 'user_intervention', seq LIMIT 10
+"""
 _OF_STEP_IN = """
 SELECT decisions.* FROM decisions JOIN plans USING (plan_id)
-WHERE handle = ? AND handle <> '' AND step_name = ? AND superseded = 0 ORDER BY decisions.seq LIMIT 10
+WHERE handle = ? AND handle <> '' AND step_name = ? AND superseded = 0
+ORDER BY type = 'user_intervention', decisions.seq LIMIT 10
 """
 
 
@@ -251,6 +253,11 @@ class DecisionRepository(RowRepository):
             return self._db.rows(_NTH_DECISION, (plan_id, member[1] - 1)) if member[1] else ()
         newest = self._db.row(_NEWEST_OF_STEP, (word,))
         if newest is not None:
-            return self._db.rows(_OF_STEP, (newest["plan_id"], word))
+            return _own(self._db.rows(_OF_STEP, (newest["plan_id"], word)))
         plan, _, step = word.partition("/")
-        return self._db.rows(_OF_STEP_IN, (plan, step)) if step else ()
+        return _own(self._db.rows(_OF_STEP_IN, (plan, step))) if step else ()
+
+
+def _own(rows: Sequence[Row]) -> Sequence[Row]:
+    """Return what a step decided, without the guidance of its corrections; a step may have nothing but guidance."""
+    return [row for row in rows if row["type"] != DecisionType.USER_INTERVENTION] or rows

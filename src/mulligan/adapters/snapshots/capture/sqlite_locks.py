@@ -19,7 +19,9 @@ _STAMPS = 5  # CLOCK_REALTIME_COARSE, by which the kernel stamps files
 _LARGEST = 256 * 1024 * 1024  # bytes: reading more would keep writers waiting for too long
 _PENDING, _SHARED, _SHARED_BYTES = 0x40000000, 0x40000002, 510  # where SQLite locks its files
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-_PAUSES = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # seconds before each try
+# Seconds before each try. A writer without pauses leaves only instants between two transactions, so many short waits
+# find one sooner than a few long ones.
+_PAUSES = (0.0, 0.001, 0.002, 0.005, *(0.01,) * 10, *(0.02,) * 10, 0.05, 0.1)
 
 
 def time_of_stamps() -> int:
