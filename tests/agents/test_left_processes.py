@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mulligan.adapters.agents.agent_processes import end_process, processes_of
 from tests.agents.test_hook import plain, seen
@@ -30,17 +31,35 @@ class Programs:
 
     def __init__(self) -> None:
         self.started: list[subprocess.Popen[bytes]] = []
+        self.children: list[int] = []
 
-    def start(self, folder: Path, more: Mapping[str, str], script: str = _WAITING) -> int:
+    def start(
+        self, folder: Path, more: Mapping[str, str], script: str = _WAITING, stdin: int | None = None
+    ) -> int:
         """Start one, and return its pid once it runs."""
         environment = {**os.environ, **more}
         program = subprocess.Popen(
-            [sys.executable, "-S", "-c", script], cwd=folder, env=environment, stdout=subprocess.PIPE
+            [sys.executable, "-S", "-c", script],
+            cwd=folder,
+            env=environment,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
         )
         self.started.append(program)
         assert program.stdout is not None
         program.stdout.readline()
         return program.pid
+
+    def goes_on(self, pid: int) -> int:
+        """Let one fork, and return the pid of its child."""
+        program = next(each for each in self.started if each.pid == pid)
+        assert program.stdin is not None
+        assert program.stdout is not None
+        program.stdin.write(b"\n")
+        program.stdin.close()
+        child = int(program.stdout.readline())
+        self.children.append(child)
+        return child
 
     def runs(self, pid: int) -> bool:
         return next(each for each in self.started if each.pid == pid).poll() is None
@@ -50,6 +69,9 @@ class Programs:
 def programs() -> Iterator[Programs]:
     found = Programs()
     yield found
+    for child in found.children:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
     for program in found.started:
         with suppress(ProcessLookupError):
             os.kill(program.pid, signal.SIGKILL)
@@ -112,8 +134,8 @@ def test_a_stubborn_process_is_killed_and_another_one_with_its_number_never(
 ) -> None:
     monkeypatch.setattr("mulligan.adapters.agents.agent_processes._PATIENCE", 0.2)
     pid = programs.start(tmp_path, MARK, _STUBBORN)
-    (found,) = processes_of(SESSION, str(tmp_path), _now)
-    other = type(found)(pid=pid, ticks=found.ticks + 1, started_at=found.started_at, command="")
+    (found,) = processes_of(SESSION, (), str(tmp_path), _now)
+    other = replace(found, ticks=found.ticks + 1)
     assert end_process(other)
     assert programs.runs(pid)
     assert end_process(found)
@@ -126,7 +148,7 @@ def test_short_ids_and_processes_of_mulligan_are_not_recognised(
     tmp_path: Path, programs: Programs, words: tuple[str, ...]
 ) -> None:
     programs.start(tmp_path, {"CLAUDE_CODE_SESSION_ID": "s1"})
-    assert processes_of("s1", str(tmp_path), _now) == []
+    assert processes_of("s1", (), str(tmp_path), _now) == []
     script = tmp_path / "mulligan"
     script.write_text(_WAITING)
     program = subprocess.Popen(
@@ -138,4 +160,54 @@ def test_short_ids_and_processes_of_mulligan_are_not_recognised(
     programs.started.append(program)
     assert program.stdout is not None
     program.stdout.readline()
-    assert processes_of(SESSION, str(tmp_path), _now) == []
+    assert processes_of(SESSION, (), str(tmp_path), _now) == []
+
+
+class Gemini:
+    """A session of Gemini CLI, whose commands do not know its id."""
+
+    MARKS: Mapping[str, str] = {"GEMINI_CLI": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
+
+    def __init__(self, folder: Path, session: str) -> None:
+        self.agent = FakeAgent(folder, session, "gemini-cli")
+        self.agent.hook("SessionStart", source="startup")
+        self.agent.hook("BeforeAgent", prompt="Begin it")
+
+    def call(self, event: str) -> None:
+        self.agent.hook(event, tool_name="run_shell_command", tool_input={"command": "x"})
+        if event == "BeforeTool":
+            (self.agent.folder / f"{len(os.listdir(self.agent.folder))}.txt").write_text("called\n")
+
+
+def test_commands_without_the_id_of_their_session_are_those_of_the_only_session_at_work(
+    plain: Path, programs: Programs
+) -> None:
+    starts = (
+        f"import os, sys; print(flush=True); sys.stdin.readline(); print(os.fork(), flush=True); {_WAITING}"
+    )
+    first = Gemini(plain, SESSION)
+    earlier = programs.start(plain, Gemini.MARKS)
+    first.call("BeforeTool")
+    programs.start(plain, {"GEMINI_CLI": "1"})  # a server of tools
+    left = programs.start(plain, Gemini.MARKS, starts, subprocess.PIPE)
+    first.call("AfterTool")
+    second = Gemini(plain, SESSION[::-1])
+    second.call("BeforeTool")
+    child = programs.goes_on(left)  # the work of the first, although it begins now
+    theirs = programs.start(plain, Gemini.MARKS)
+    first.call("BeforeTool")
+    of_either = programs.start(plain, Gemini.MARKS)
+    second.call("AfterTool")
+    first.call("AfterTool")
+    named = {
+        entry["handle"].partition("@")[0]: {
+            (process["pid"], process["call"])
+            for process in data_of(plain, "undo", str(entry["number"]), "--dry-run")["processes"]
+        }
+        for entry in data_of(plain, "log")["entries"]
+    }
+    assert named == {"gemini-cli": {(left, "1.1"), (child, "1.1")}, "gemini-cli-2": {(theirs, "2.1")}}
+    ended = data_of(plain, "undo", "2", "--end-processes", "--yes")["processes"]
+    assert [(process["pid"], process["ended"]) for process in ended] == [(theirs, True)]
+    wait_until(lambda: not programs.runs(theirs), "it is gone")
+    assert all(programs.runs(pid) for pid in (earlier, left, of_either))

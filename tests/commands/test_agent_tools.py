@@ -76,6 +76,8 @@ def test_each_agent_gets_the_tools_in_its_own_form(user, name):
         ("codex", CODEX.replace("\n", "\r\n")),
         ("codex", "\n"),
         ("codex", 'model = "x"'),
+        ("codex", 'mcp_servers.other.command = "o"\n'),
+        ("codex", 'prompt = """\n[mcp_servers.mulligan]\n"""\n'),
         ("opencode", '{\n\t// mine\n\t"mcp": {},\n}\n'),
     ],
 )
@@ -125,12 +127,26 @@ def test_a_server_of_that_name_that_is_not_ours_stays(user, name, text):
     assert file.read_text() == text
 
 
-@pytest.mark.parametrize(("text", "line"), [("a = 1\nb = \n", 2), ("a = 1\na = 2\n", 2)])
-def test_a_file_that_is_not_toml_is_refused_and_nothing_is_written(user, text, line):
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a = 1\nb = \n", 2), ("a = 1\na = 2\n", 2), ('\nmcp_servers = {other = {command = "o"}}\n', 2)],
+)
+def test_a_file_in_toml_that_gets_no_server_is_refused_and_nothing_is_written(user, text, line):
     put(user / ".codex/config.toml", text.encode())
     before = tree(user)
     error = agent(user, "install", "codex", "--yes")["error"]
     assert (error["kind"], error["line"]) == ("agent_file_unusable", line)
+    assert tree(user) == before
+
+
+def test_our_server_that_someone_wrote_in_another_form_is_not_cut_out_of_it(user):
+    file = put(user / ".codex/config.toml", b"")
+    data_of(user / "work", "agent", "install", "codex", "--yes")
+    entry = tomllib.loads(file.read_text())["mcp_servers"]["mulligan"]
+    words = f"command = {json.dumps(entry['command'])}, args = {json.dumps(entry['args'])}"
+    file.write_text(f"mcp_servers = {{mulligan = {{{words}}}}}\n")
+    before = tree(user)
+    assert agent(user, "uninstall", "codex", "--yes")["error"]["kind"] == "agent_file_unusable"
     assert tree(user) == before
 
 

@@ -18,6 +18,7 @@ import mulligan
 from mulligan.application.timeline import cut_off_work
 from tests.commands.program import ask, data_of
 from tests.commands.timelines import in_place, killed, kind_of, plain_folder, redo, undo, use_own_git
+from tests.support.earlier_schema import as_version
 from tests.support.homes import home_of
 
 IN_PLACE = {"sandbox.strategy": "in_place"}
@@ -259,15 +260,7 @@ def test_a_database_of_an_earlier_version_gets_its_timeline(folder: Path) -> Non
     data_of(folder, "plan", "execute", "plan.yaml")
     before = data_of(folder, "log")["entries"]
     with closing(sqlite3.connect(home_of(folder) / "mulligan.db")) as db, db:
-        for table in ("entries", "counters", "agent_sessions", "agent_moments", "hosts"):
-            db.execute(f"DROP TABLE {table}")
-        for table in ("intents", "sandboxes", "real_changes"):
-            db.execute(f"ALTER TABLE {table} DROP COLUMN host")
-        for table in ("sandboxes", "real_changes"):
-            db.execute(f"ALTER TABLE {table} DROP COLUMN real_host")
-        db.execute("DROP INDEX tool_calls_running")
-        db.execute("ALTER TABLE real_changes DROP COLUMN moving_json")
-        db.execute("UPDATE schema_version SET version = 12")
+        as_version(db, 12)
     after = data_of(folder, "log")["entries"]
     wanted = [(e["number"], e["handle"], e["title"], e["before"], e["after"]) for e in before]
     found = [(e["number"], e["handle"], e["title"], e["before"], e["after"]) for e in after]

@@ -1,7 +1,7 @@
 """Rows that make no sense, in whatever column of whatever table: reported by name, and never a traceback.
 
 The project has rows in every table: a plan that failed after a correction and a child plan, one whose process was
-killed in the middle of an apply, and a session of an agent.
+killed in the middle of an apply, a session of an agent, and one of a graph.
 """
 
 import os
@@ -16,6 +16,9 @@ from typing import Any
 
 import pytest
 
+import mulligan
+from mulligan.langgraph import MulliganSaver
+from tests.graphs.small_graphs import SYNC, State, adds, in_a_row, thread
 from tests.hostile.program import say
 from tests.support.fake_agent import FakeAgent
 from tests.support.homes import home_of, homes_beside
@@ -56,6 +59,11 @@ OTHERS = (
     ("plan", "report", "--html", "-", "p"),
     ("plan", "log", "q"),
 )
+# What a project of one machine has no rows of: these are there although no command made them.
+OF_SHARED_PROJECTS = """
+INSERT INTO hosts (host, name, home, folder) VALUES ('h', 'here', '/home', '/folder');
+INSERT INTO submissions SELECT plan_id, 'default', 1, 0, 0, 0, created_at FROM plans LIMIT 1;
+"""
 # What only a plan with something unfinished reads: the next command that claims it finishes it or takes it back.
 UNFINISHED = ("intents", "real_changes")
 FINISHING = (("plan", "apply", "--yes", "q"), ("plan", "unapply", "--yes", "q"), ("doctor",))
@@ -105,14 +113,27 @@ def _filled(folder: Path) -> Path:
     with agent.prompted("write"):
         agent.shell("echo 1 > by-an-agent")
     agent.end()
+    run_graph(folder)
     kill_applying(folder)
     with (
         closing(sqlite3.connect(home_of(folder) / "mulligan.db")) as database,
         closing(sqlite3.connect(folder / "good.db")) as good,
     ):
+        database.executescript(OF_SHARED_PROJECTS)
         database.backup(good)
     keep(folder, folder.with_name("kept"))
     return folder
+
+
+def run_graph(folder: Path) -> None:
+    """Let a graph work on files, and leave one of its tasks with writes."""
+    (folder / "graph").mkdir()
+    with (
+        closing(mulligan.open(folder)) as project,
+        project.session("g", resources={"graph": mulligan.directory("graph")}) as session,
+    ):
+        saver = MulliganSaver(project, files=session)
+        in_a_row(saver, {"a": adds(session.path() / "log", "a")}).invoke(State(ran=[]), thread(), **SYNC)
 
 
 def decisions_in(node: dict[str, Any]) -> list[str]:

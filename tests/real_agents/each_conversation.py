@@ -9,8 +9,6 @@ from tests.real_agents.conftest import Opened
 from tests.real_agents.measured import Measured
 from tests.real_agents.workplace import Workplace, until
 
-# The agents that hand no id of their session to the commands that they run.
-NO_SESSION_ID = {"gemini-cli"}
 FORKED = [name for name, agent in PROGRAMS.items() if agent.forked is not None]
 
 
@@ -80,14 +78,12 @@ def test_a_program_that_a_command_left_running_is_named_and_ended(
                 measured.keep(f"{name} left", "ended by the agent")
                 return
             preview = place.mulligan("undo", "1", "--dry-run")["processes"]
-            assert bool(preview) is (name not in NO_SESSION_ID), preview
-            measured.keep(f"{name} left", "named" if preview else "not named")
-            if preview:
-                assert {process["call"] for process in preview} == {"1.1"}
-                done = place.mulligan("undo", "1", "--end-processes", "--yes")["processes"]
-                assert all(process["ended"] for process in done)
-                until(lambda: not os.path.exists(f"/proc/{pid}"), "it is gone")
-                assert place.seen() == before
+            assert {process["call"] for process in preview} == {"1.1"}, preview
+            measured.keep(f"{name} left", "named")
+            done = place.mulligan("undo", "1", "--end-processes", "--yes")["processes"]
+            assert all(process["ended"] for process in done)
+            until(lambda: not os.path.exists(f"/proc/{pid}"), "it is gone")
+            assert place.seen() == before
         finally:
             if os.path.exists(f"/proc/{pid}"):
                 os.kill(pid, 9)

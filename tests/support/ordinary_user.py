@@ -35,6 +35,7 @@ def as_ordinary_user(tmp_path: Path, check: Callable[[Path], None]) -> None:
                 os.setuid(_NOBODY)
             os.umask(0o022)
             os.environ["MULLIGAN_HOME"] = str(home / "homes")
+            os.environ["XDG_CONFIG_HOME"] = str(home / "settings")
             check(home)
             code = 0
         except BaseException:  # noqa: BLE001  the parent tells it

@@ -194,11 +194,11 @@ class Adapters:
 
         return conversation_of(transcript, prompt)
 
-    def processes_of(self, session: str, folder: str) -> Sequence[RunningProcess]:
-        """Return the processes of an agent's session in a folder."""
+    def processes_of(self, session: str, marks: Sequence[str], folder: str) -> Sequence[RunningProcess]:
+        """Return the processes of an agent's session in a folder, or with marks those of all its sessions."""
         from mulligan.adapters.agents.agent_processes import processes_of
 
-        return processes_of(session, folder, self.clock.now)
+        return processes_of(session, marks, folder, self.clock.now)
 
     def end_process(self, process: RunningProcess) -> bool:
         """End a process of an agent; return whether it is gone."""

@@ -32,6 +32,7 @@ def test_every_strategy_of_a_type_has_its_kind(
         store=new_store(tmp_path / "store"),
         place=ProjectPlace(folder=tmp_path, home=tmp_path / "home", standing=Standing.SETTLED),
         around=look_around({}),
+        here=None,
         pool=lambda: 1,
     ).kinds
     resource = Resource(

@@ -1,6 +1,8 @@
 """What is not read again, and what is, though its times say nothing changed."""
 
 import os
+import time
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -65,9 +67,14 @@ def test_only_what_changed_is_read(tmp_path: Path, tree: Path, reads: Reads) -> 
     store = new_store(tmp_path / "store")
     take(store, tree)
     assert len(reads.take()) == 100
-    (tree / "folder 1" / "1").write_text("changed")
-    take(store, tree)
-    assert reads.take() == ["1"]
+    for number in count():
+        (tree / "folder 1" / "1").write_text(f"changed {number}")
+        written = time.monotonic()
+        take(store, tree)
+        young = time.monotonic() - written < 0.01
+        assert reads.take() == ["1"]
+        if young:  # a busy machine takes longer
+            break
     age(tree)
     take(store, tree)
     assert reads.take() == ["1"]  # it was too young to be trusted

@@ -1,5 +1,6 @@
 """The tool `python`: a function in a worker process, and its StepContext."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -241,6 +242,7 @@ def test_a_sandbox_that_is_gone(call, root):
 
 def test_no_descriptor_is_left_open(root, tmp_path, host):
     (root / "work.py").write_text("def f(context): pass\ndef g(context): raise ValueError\n")
+    gc.collect()  # what other tests left may be closed at any moment
     before = len(list(Path("/proc/self/fd").iterdir()))
     toolbox = LocalToolbox(
         launchers=Launchers(python=sys.executable, environment=dict(os.environ)), scratch=tmp_path

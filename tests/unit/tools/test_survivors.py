@@ -152,15 +152,14 @@ class TestSurvivors:
         assert call("shell", command=f"{sys.executable} look.py; echo on").output == "()\non"
 
     def test_one_that_cannot_be_ended_is_named(self, toolbox, monkeypatch):
-        monkeypatch.setattr("mulligan.adapters.tools.process.survivors.DEATH_PATIENCE", 0.2)
         with subprocess.Popen(["sleep", "300"], env={"MULLIGAN_PLAN_ID": f"plan-d-{PLAN}"}) as process:
-            real = os.kill
-            monkeypatch.setattr(os, "kill", refuse)
-            with pytest.raises(ProcessSurvives) as caught:
-                toolbox.end_survivors(f"plan-d-{PLAN}", ())
+            with monkeypatch.context() as patch:
+                patch.setattr("mulligan.adapters.tools.process.survivors.DEATH_PATIENCE", 0.2)
+                patch.setattr(os, "kill", refuse)
+                with pytest.raises(ProcessSurvives) as caught:
+                    toolbox.end_survivors(f"plan-d-{PLAN}", ())
             assert (caught.value.facts["pid"], caught.value.facts["command"]) == (process.pid, "sleep 300")
             assert f"`kill -9 {process.pid}`" in caught.value.next_step
-            monkeypatch.setattr(os, "kill", real)
             assert len(toolbox.end_survivors(f"plan-d-{PLAN}", ())) == 1
 
     def test_that_wiped_its_environment_is_found_by_its_control_group(self, toolbox, root):

@@ -1,15 +1,16 @@
-"""Processes that commands of an agent started, recognised by the id of its session in their environment.
+"""Processes that commands of an agent started, recognised by their environment.
 
-Agents hand that id to the commands that they run. Nothing else counts: a process that may be the
-user's own is not seen here.
+Agents hand the id of the session to the commands that they run; one that does not marks them as its own by other
+variables. Nothing else counts: a process that may be the user's own is not seen here.
 """
 
 import os
 import select
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from itertools import takewhile
 from pathlib import Path
 
 from mulligan.domain.agents.left_process import RunningProcess
@@ -22,21 +23,44 @@ _PARENT, _STARTED = 1, 19  # fields of stat, counted from the state
 _PATIENCE = 5.0  # seconds for a process to end
 
 
-def processes_of(session: str, folder: str, now: Callable[[], datetime]) -> list[RunningProcess]:
-    """Return the processes of a session that work in a folder, without this program and all that started it."""
+def processes_of(
+    session: str, marks: Sequence[str], folder: str, now: Callable[[], datetime]
+) -> list[RunningProcess]:
+    """Return the processes of a session that work in a folder, without this program and all that started it.
+
+    With marks they are those of all sessions of the agent: each has all these variables.
+    """
     if len(session) < _SHORTEST_ID:
         return []
     wanted = session.encode("utf-8", "surrogateescape")
+    all_of = {mark.encode() for mark in marks}
+
+    def is_marked(pid: int) -> bool:
+        variables = _read(pid, "environ").split(b"\0")
+        if all_of:
+            return all_of.issubset(variables)
+        return any(text.partition(b"=")[2] == wanted for text in variables)
+
     ours, inside = set(_ancestors(os.getpid())), os.path.realpath(folder)
     found: list[RunningProcess] = []
     for pid in _all():
-        if pid in ours or not _works_in(pid, inside) or not _has(pid, wanted) or _is_mulligan(pid):
+        if pid in ours or not _works_in(pid, inside) or not is_marked(pid) or _is_mulligan(pid):
             continue
         ticks = _stat(pid, _STARTED)
-        if ticks:
-            found.append(
-                RunningProcess(pid=pid, ticks=ticks, started_at=_moment(ticks, now()), command=_command(pid))
+        if not ticks:
+            continue
+        line = [_stat(each, _STARTED) for each in takewhile(is_marked, _ancestors(pid))] if marks else []
+        began = min([ticks, *filter(None, line)])
+        moment = now()
+        found.append(
+            RunningProcess(
+                pid=pid,
+                ticks=ticks,
+                started_at=_moment(ticks, moment),
+                begun_at=_moment(began, moment),
+                command=_command(pid),
             )
+        )
     return found
 
 
@@ -66,11 +90,6 @@ def _all() -> list[int]:
         return sorted(int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit())
     except OSError:
         return []
-
-
-def _has(pid: int, value: bytes) -> bool:
-    """Return whether a variable of a process has exactly this value; nothing is said of another user's process."""
-    return any(text.partition(b"=")[2] == value for text in _read(pid, "environ").split(b"\0"))
 
 
 def _works_in(pid: int, folder: str) -> bool:

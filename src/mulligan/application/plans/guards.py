@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from mulligan.domain.history.lines import FIRST_LINE
 from mulligan.domain.plans.command_plan import words_of
 from mulligan.domain.plans.decision import Question
 from mulligan.domain.plans.intent import IntentKind
@@ -63,7 +64,7 @@ def cancelled(plan: Plan) -> PlanCancelled:
     """Return the refusal of a plan that was cancelled or dropped, with what can still be done with it."""
     look: tuple[str | NextStep, ...] = ()
     done = plan.progress.step_index or plan.progress.steps or plan.progress.taken or plan.failure is not None
-    if plan.current_group_id is not None and not done:  # it was undone before it ended
+    if plan.current_group_id is not None and not done and plan.line != FIRST_LINE:  # undone, then ended
         look = (NextStep("timeline"), " shows what was done and undone, ")
     elif plan.current_group_id is not None:
         restore = NextStep("restore_paths", checkpoint=plan.current_group_id, paths=...)

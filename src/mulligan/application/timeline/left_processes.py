@@ -1,21 +1,24 @@
 """Finds the processes that calls of agents left running, and ends them where a user asks for that."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from mulligan.application.timeline.attributions import Attributions, NamedCall
-from mulligan.domain.agents.left_process import CallTime, LeftProcess, RunningProcess, left_by
+from mulligan.domain.agents.agent_session import AgentSession
+from mulligan.domain.agents.agent_table import AGENTS
+from mulligan.domain.agents.left_process import TICKS, CallTime, LeftProcess, RunningProcess, left_by
 from mulligan.domain.history.timeline_entry import DeedKind
 from mulligan.domain.plans.tool import CallStatus
 from mulligan.domain.text.ids import PlanId
 from mulligan.rows.database import Database
 from mulligan.rows.transaction import Transaction
 
-# Returns the running processes of an agent's session in a folder; ends one, and returns whether it is gone.
-ProcessesOf: TypeAlias = Callable[[str, str], Sequence[RunningProcess]]
+# Returns the running processes of an agent's session in a folder, or by marks those of all its sessions; ends one, and
+# returns whether it is gone.
+ProcessesOf: TypeAlias = Callable[[str, Sequence[str], str], Sequence[RunningProcess]]
 EndProcess: TypeAlias = Callable[[RunningProcess], bool]
 
 
@@ -49,7 +52,7 @@ class LeftProcesses(Struct, kw_only=True, frozen=True, eq=False):
                 folder = next((s.path for s in db.sandboxes.list(plan_id)), None)
             if session is None or folder is None:
                 continue
-            for process, each in left_by(self.processes_of(session.session, folder), times):
+            for process, each in left_by(self._running(session, folder), times):
                 found.append(
                     LeftProcess(
                         pid=process.pid,
@@ -60,6 +63,16 @@ class LeftProcesses(Struct, kw_only=True, frozen=True, eq=False):
                     )
                 )
         return sorted(found, key=lambda each: each.pid)
+
+    def _running(self, session: AgentSession, folder: str) -> Iterator[RunningProcess]:
+        """Yield the processes of a session, without those that another session of its agent may have started."""
+        marks = AGENTS[session.agent].command_marks if session.agent in AGENTS else ()
+        for process in self.processes_of(session.session, marks, folder):
+            if marks:
+                with self.database.reading() as db:
+                    if db.agents.others_at_work(session, process.begun_at - TICKS, process.begun_at + TICKS):
+                        continue
+            yield process
 
     def sessions_at_work(self) -> Sequence[PlanId]:
         """Return the plans of the sessions that have an open call whose processes run."""

@@ -27,6 +27,9 @@ class Agent(Struct, frozen=True, kw_only=True):
     shows_messages: bool = True  # the answer can carry text to the user
     names_events: bool = True  # the payload says which event it is
     project_variable: str | None = None  # has the folder that it was started in, wherever it works now
+    command_marks: tuple[
+        str, ...
+    ] = ()  # variables of its commands, where none of these has the id of the session
     from_documentation: bool = False  # never run here
 
 
@@ -104,6 +107,10 @@ _AGENTS = (
         readers=_GEMINI_READERS,
         editors=frozenset({"write_file", "replace"}),
         context=_TALKS,
+        command_marks=(
+            "GEMINI_CLI=1",
+            "GIT_CONFIG_GLOBAL=/dev/null",
+        ),  # its servers of tools have the first alone
     ),
     Agent(
         name="opencode",

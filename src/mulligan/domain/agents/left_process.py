@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mulligan.domain.plans.tool import ToolCall
 
-_TICKS = timedelta(milliseconds=30)  # within which the start of a process is known
+TICKS = timedelta(milliseconds=30)  # within which the start of a process is known
 
 
 class RunningProcess(Struct, frozen=True, kw_only=True):
@@ -16,6 +16,7 @@ class RunningProcess(Struct, frozen=True, kw_only=True):
     pid: int
     ticks: int  # at which it started, since the machine did: with the pid it names one process
     started_at: datetime
+    begun_at: datetime  # of marked processes: when the first one of its line did that still runs
     command: str  # for people
 
 
@@ -44,7 +45,7 @@ def left_by(
     newest_first = sorted(calls, key=lambda each: each.call.started_at, reverse=True)
     for process in processes:
         for each in newest_first:
-            begun = each.call.started_at - _TICKS <= process.started_at
-            if begun and (each.until is None or process.started_at <= each.until + _TICKS):
+            begun = each.call.started_at - TICKS <= process.begun_at
+            if begun and (each.until is None or process.begun_at <= each.until + TICKS):
                 yield process, each
                 break

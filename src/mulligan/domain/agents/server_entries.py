@@ -31,6 +31,7 @@ class ServerPlace(Struct, frozen=True, kw_only=True):
 
 
 _MCP_SERVERS = ("mcpServers",)
+_TOML = ServerPlace(place=Place(base=".codex", name="config.toml"), keys=())
 _PLACES: Mapping[tuple[str, Scope], ServerPlace] = {
     ("claude-code", Scope.USER): ServerPlace(
         place=Place(variable="CLAUDE_CONFIG_DIR", name=".claude.json"), keys=_MCP_SERVERS
@@ -39,7 +40,7 @@ _PLACES: Mapping[tuple[str, Scope], ServerPlace] = {
     ("codex", Scope.USER): ServerPlace(
         place=Place(variable="CODEX_HOME", base=".codex", name="config.toml"), keys=()
     ),
-    ("codex", Scope.PROJECT): ServerPlace(place=Place(base=".codex", name="config.toml"), keys=()),
+    ("codex", Scope.PROJECT): _TOML,
     ("opencode", Scope.USER): ServerPlace(
         place=Place(variable="XDG_CONFIG_HOME", base=".config", name="opencode/opencode.json"), keys=("mcp",)
     ),
@@ -95,7 +96,7 @@ def with_server(text: str, agent: Agent, place: ServerPlace, words: Sequence[str
     newline = "\r\n" if "\r\n" in text else "\n"
     gap = "" if not text else newline if text.endswith("\n") else newline * 2
     lines = [f"[mcp_servers.{_NAME}]", *(f"{key} = {_toml(value)}" for key, value in wanted.items()), ""]
-    return text + gap + newline.join(lines)
+    return _checked(text + gap + newline.join(lines), text, wanted)
 
 
 def without_server(text: str, place: ServerPlace, original: str | None) -> str:
@@ -103,7 +104,7 @@ def without_server(text: str, place: ServerPlace, original: str | None) -> str:
     if not _is_ours(_server(text, place)):
         return text
     if not place.keys:
-        return _without_table(text)
+        return _checked(_without_table(text), text, None)
     text = without_member(text, [*place.keys, _NAME])
     had = json_value(original or "")
     keeps = isinstance(had, dict) and place.keys[0] in had
@@ -122,6 +123,29 @@ def _without_table(text: str) -> str:
         if not inside:
             kept.append(line)
     return "".join(kept)
+
+
+def _checked(result: str, text: str, server: Json) -> str:
+    """Return a file in TOML whose text was changed, if our server is all that differs in what it says."""
+    servers = next((n for n, each in enumerate(text.splitlines(), 1) if "mcp_servers" in each), 1)
+    problem = JsonTextInvalid(servers, "the servers are not written as tables, such as [mcp_servers.other]")
+    wanted = _toml_value(text)
+    try:
+        found = _toml_value(result)
+    except JsonTextInvalid:
+        raise problem from None
+    if _server(result, _TOML) != server or _others(found) != _others(wanted):
+        raise problem
+    return result
+
+
+def _others(value: Json) -> Json:
+    """Return what a file in TOML says without our server."""
+    if not isinstance(value, dict):
+        return value
+    servers = value.get("mcp_servers")
+    rest = {key: each for key, each in servers.items() if key != _NAME} if isinstance(servers, dict) else None
+    return {key: each for key, each in value.items() if key != "mcp_servers"} | {"servers": rest or None}
 
 
 def _server(text: str, place: ServerPlace) -> Json:

@@ -52,6 +52,18 @@ SELECT created_at FROM agent_moments
 WHERE plan_id = ? AND kind IN ('prompt', 'stop', 'interrupt', 'session_start', 'session_end')
 AND number > (SELECT MIN(number) FROM agent_moments WHERE call_id = ?) ORDER BY number LIMIT 1
 """
+_OTHERS_AT_WORK = """
+SELECT EXISTS (
+    SELECT 1 FROM agent_moments AS b JOIN agent_sessions AS s ON s.plan_id = b.plan_id
+    WHERE s.agent = ? AND s.plan_id <> ? AND b.kind = 'before_call' AND b.created_at <= ? AND NOT EXISTS (
+        SELECT 1 FROM agent_moments AS e WHERE e.plan_id = b.plan_id AND e.number > b.number AND e.created_at < ?
+        AND (
+            (e.kind = 'after_call' AND e.call_id = b.call_id)
+            OR e.kind IN ('prompt', 'stop', 'interrupt', 'session_start', 'session_end')
+        )
+    )
+) AS count
+"""
 _SINCE = "SELECT * FROM agent_moments WHERE number >= ? ORDER BY number"
 _OF_CALLS = """
 SELECT call_id, kind, MIN(number) AS first, MAX(number) AS last FROM agent_moments
@@ -135,6 +147,11 @@ class AgentRepository(RowRepository):
             _CUT_OFF_AT, (call.plan_id, call.call_id)
         )
         return datetime.fromisoformat(row["created_at"]) if row else None
+
+    def others_at_work(self, session: AgentSession, since: datetime, until: datetime) -> bool:
+        """Return whether a call of another session of the same agent was open then."""
+        wanted = (session.agent, session.plan_id, time_text(until), time_text(since))
+        return self._count(_OTHERS_AT_WORK, wanted) > 0
 
     def any(self) -> bool:
         """Return whether an agent ever worked here."""
