@@ -7,7 +7,7 @@ import json
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def main(folder: str, rounds: int) -> None:
 
 
 @contextmanager
-def savers(folder: Path) -> Iterator[dict[str, Any]]:
+def savers(folder: Path) -> Generator[dict[str, Any]]:
     """Open both savers."""
     from langgraph.checkpoint.sqlite import SqliteSaver
 

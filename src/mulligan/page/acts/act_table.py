@@ -38,6 +38,7 @@ class Act(Struct, frozen=True, kw_only=True):
         facts = {name: value for name, value in asdict(wish).items() if value != usual[name]}
         if isinstance(wish, wishes.RestorePaths) and wish.entry is not None:
             facts["checkpoint"] = str(facts.pop("entry"))
+        facts.pop("agreed", None)  # who types the command sees what it means
         cut = {n: f"{v[:_CUT]}…" if isinstance(v, str) and len(v) > _CUT else v for n, v in facts.items()}
         return NextStep(self.verb, **cut)
 
