@@ -38,6 +38,17 @@ steps:
   - {name: rewrite, run: "sed -i s/hello/'good day'/ app.py; mv greeting.txt moved.txt; cp dot.png second.png"}
   - {name: check, run: "echo 3 tests passed; test -e allowed || (echo 1 failed >&2; exit 3)"}
 """
+CLASH = """
+name: clash
+steps:
+  - name: parts
+    subplans:
+      plans:
+        - name: warmer
+          steps: [{name: w, run: "sed -i \\"s/'hello'/'good morning'/\\" app.py"}]
+        - name: colder
+          steps: [{name: w, run: "sed -i \\"s/'hello'/'hm'/; 1i import sys\\" app.py"}]
+"""
 
 
 @contextmanager
@@ -176,8 +187,20 @@ def test_a_question_a_variant_and_conflicts(browser: Tab, tmp_path: Path) -> Non
         sandbox = Path(project.status("clash").sandboxes[0].path)
         reader.agree("/act/resolve?plan=clash&paths=greeting.txt")  # refused: markers are left
         assert project.status("clash").conflicts
-        (sandbox / "greeting.txt").write_text("both\n")
-        assert "No conflict is left" in reader.agree("/act/resolve?plan=clash&paths=greeting.txt")
+        reader.go("/plan?name=clash")
+        reader.click("a[href^='/conflict']")
+        browser.until("location.pathname == '/conflict' && document.readyState == 'complete'")
+        reader.click("form.act button.first")  # refused: markers are left
+        browser.until("document.querySelector('.callout.bad')?.textContent.includes('markers')")
+        reader.click("button[data-take='side-3']")
+        box = "document.querySelector('#content')"
+        assert browser.evaluate(f"{box}.value") == "two"
+        browser.evaluate(f"{box}.value = '\\nboth <b>\\nof them\\n'")
+        reader.click("form.act button.first")
+        browser.until(
+            "location.pathname == '/job' && document.body.innerText.includes('No conflict is left')"
+        )
+        assert (sandbox / "greeting.txt").read_text() == "\nboth <b>\nof them\n"
         assert not project.status("clash").conflicts
     project.close()
 
@@ -434,6 +457,7 @@ def screens(project: mulligan.Project) -> dict[str, str]:
         "correct": "/act/correct?decision=release/d1",
         "disk": "/upkeep",
         "variants": "/plan?name=try",
+        "conflict": "/conflict?plan=clash&path=app.py",
     }
 
 
@@ -443,6 +467,8 @@ def test_each_screen_fits_has_no_serious_fault_and_is_pictured(browser: Tab, tmp
     (folder / "plan.yaml").write_text(PLAN)
     project.execute(folder / "plan.yaml")
     project.try_variants(variants={"sed": "echo 1 > n.txt", "perl": "echo 2 > n.txt; exit 1"}, name="try")
+    (folder / "clash.yaml").write_text(CLASH)
+    project.execute(folder / "clash.yaml")
     project.run_command(["sh", "-c", "echo Hello > greeting.txt"], name="hello")
     project.apply("hello")
     axe = Path(os.environ["MULLIGAN_TEST_AXE"]).read_text("utf-8")

@@ -11,6 +11,7 @@ from mulligan.page.acts.act_arguments import ActArguments
 from mulligan.page.acts.act_jobs import ActJob, ActJobs
 from mulligan.page.acts.act_table import Act
 from tests.page.served import Visit, visit
+from tests.page.test_http_api import checked
 from tests.page.worlds import simple_project
 
 HELLO = ["sh", "-c", "echo Hello > greeting.txt"]
@@ -154,6 +155,57 @@ def test_conflicts_of_child_plans_are_marked_as_solved(folder: Path, project: mu
         assert "clash: complete" in await visitor.agree("/act/resume?plan=clash")
 
     visit(folder, body)
+    project.close()
+
+
+def test_a_file_in_conflict_is_edited(folder: Path, project: mulligan.Project) -> None:
+    (folder / "greeting.txt").write_bytes(b"Hey there\r\n")
+    (folder / "clash.yaml").write_text(
+        CLASH.replace('one\\n"', '<one>\\r\\n"').replace('two\\n"', 'two\\r\\n"')
+    )
+    project.execute(folder / "clash.yaml")
+    file = Path(project.status("clash").sandboxes[0].path) / "greeting.txt"
+    conflict = {"plan": "clash", "path": "greeting.txt"}
+
+    async def body(visitor: Visit) -> None:
+        assert "/conflict?plan=clash&amp;path=greeting.txt" in await visitor.seen("/plan", name="clash")
+        page = await visitor.seen("/conflict", **conflict)
+        assert "&lt;one&gt;" in page
+        assert "<one>" not in page
+        assert "mulligan plan resolve clash greeting.txt --with FILE" in page
+        fields = dict(re.findall(r'name="(act_token|seen)" value="([^"]+)"', page))
+
+        async def save(content: str, **others: str) -> tuple[int, str]:
+            answer = await visitor.client.post(
+                "/conflict", params=conflict, data={**fields, "content": content, **others}
+            )
+            return answer.status_code, answer.headers.get("location") or answer.text
+
+        before = file.read_bytes()
+        assert (await save("mine\r\n", act_token="other"))[0] == 403
+        status, said = await save("<<<<<<< x\r\nmine\r\n")
+        assert (status, "markers_left" in said, "&lt;&lt;&lt;&lt;&lt;&lt;&lt; x" in said) == (409, True, True)
+        status, said = await save("my <work>\r\n", seen="1-other")
+        assert (status, "conflict_changed" in said, "my &lt;work&gt;" in said) == (409, True, True)
+        assert (await save("x" * ((1 << 20) + 1)))[0] == 400
+        assert file.read_bytes() == before
+        answer = (await visitor.get("/api/conflict", **conflict)).json()
+        described = (await visitor.get("/api/openapi.json")).json()
+        responses = described["paths"]["/api/conflict"]["get"]["responses"]
+        checked(described, responses["200"]["content"]["application/json"]["schema"], answer)
+        found = answer["data"]
+        assert found["theirs"]["content"] == "two\r\n"
+        preview = await visitor.act("edit", **conflict, content="mine\n", seen=found["seen"], dry_run=True)
+        assert preview["touches"] == [{"action": "changed", "where": "workspace", "name": "greeting.txt"}]
+        assert file.read_bytes() == before
+        status, place = await save("both\r\nof <them>\r\n")
+        assert status == 303
+        assert "No conflict is left" in await visitor.seen(place)
+        assert file.read_bytes() == b"both\r\nof <them>\r\n"
+        assert (await visitor.get("/conflict", **conflict)).status_code == 409
+
+    visit(folder, body)
+    assert not project.status("clash").conflicts
     project.close()
 
 

@@ -38,7 +38,7 @@ def test_every_look_answers_what_its_schema_says(made: Path) -> None:
     async def body(visitor: Visit) -> None:
         document = (await visitor.get("/api/openapi.json")).json()
         assert document["openapi"] == "3.1.0"
-        assert {look for look, _ in LOOKS} | {"variants"} == {
+        assert {look for look, _ in LOOKS} | {"variants", "conflict"} == {
             name.removeprefix("/api/") for name, methods in document["paths"].items() if "get" in methods
         }
         for name, query in LOOKS:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mulligan.application.queries.tree_queries import StoredPath, TreeListing
     from mulligan.application.rollback.rollback_service import Rollback
     from mulligan.application.runs.plan_executor import Execution
+    from mulligan.application.subplans.conflict_editor import ConflictFile
     from mulligan.application.timeline.timeline_queries import Outcome
     from mulligan.application.timeline.timeline_service import Undone
     from mulligan.domain.plans.event import Event
@@ -445,8 +446,25 @@ class Project(ProjectTrials, AgentSessions, FolderTimeline):
 
     def resolve(self, plan: str, paths: Sequence[str] = ()) -> PlanStatus:
         """Mark conflicts of merged child plans as solved: those of these paths, or all."""
-        self._services.resolves.resolve(plan_id := self._plan_id(plan), paths, self._observer)
+        self._services.resolves.resolve(plan_id := self._plan_id(plan), paths, None, self._observer)
         return self.status(plan_id)
+
+    def resolve_with(
+        self, plan: str, path: str, content: bytes | None, *, seen: str | None = None
+    ) -> PlanStatus:
+        """Write what a file in conflict is to become into the sandbox (None: remove it), and mark it as solved.
+
+        `seen` is that of the `conflict_file` which was edited: nothing is changed where the sandbox has another.
+        """
+        from mulligan.application.subplans.conflict_editor import NewContent
+
+        new = NewContent(content=content, seen=seen)
+        self._services.resolves.resolve(plan_id := self._plan_id(plan), [path], new, self._observer)
+        return self.status(plan_id)
+
+    def conflict_file(self, plan: str, path: str) -> ConflictFile:
+        """Return the sides of a file in conflict, and what the sandbox has there now."""
+        return self._services.editor.show(self._plan_id(plan), path)
 
     def apply(
         self,

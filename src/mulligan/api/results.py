@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mulligan.application.rollback.impact import Impact, RevertedChange
     from mulligan.application.rollback.rollback_service import Rollback
     from mulligan.application.runs.plan_executor import Execution
+    from mulligan.application.subplans.conflict_editor import ConflictFile, ConflictSide
     from mulligan.application.timeline.attributions import CallView
     from mulligan.application.timeline.timeline_queries import EntryPoint, EntryView
     from mulligan.application.timeline.timeline_service import Undone
@@ -47,6 +48,8 @@ __all__ = [
     "Bisection",
     "CallView",
     "CheckpointView",
+    "ConflictFile",
+    "ConflictSide",
     "Corrected",
     "EntryPoint",
     "EntryView",

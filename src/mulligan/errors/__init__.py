@@ -77,7 +77,8 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "mulligan.errors.refused_plans": (
             "Ambiguous AnswerUnknown BisectionEndsWrong BisectionImpossible CallNotFound "
             "CheckpointForeign CheckpointNeeded CheckpointNotATarget CheckpointNotFound "
-            "CheckpointsUnlike ClaimUncertain ConfirmationMissing ConflictUnknown CorrectionNotFound "
+            "CheckpointsUnlike ClaimUncertain ConfirmationMissing ConflictChanged ConflictNotEditable "
+            "ConflictUnknown CorrectionNotFound "
             "DecisionNotFound DecisionOutOfReach DecisionSuperseded Declined EntryNotFound "
             "MarkersLeft NewerWork NoPlanSuits NoPlansYet NoStepUnderWay NotASession NotBuiltYet "
             "NothingApplied NothingToAppend NothingToChoose NothingToCompare NothingToRedo "

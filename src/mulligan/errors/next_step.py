@@ -11,9 +11,9 @@ Verb: TypeAlias = Literal[
     "checkpoints.diff", "checkpoints.list", "checkpoints.prune", "checkpoints.restore", "checkpoints.show",
     "checkpoints.verify", "config.add", "config.get", "config.list", "config.set", "config.unset", "correct", "diff",
     "diff_of_correction", "doctor", "execute", "forget", "gc", "help", "init", "list_tree", "log", "pick_variant",
-    "plans", "projects", "prune_projects", "read_path", "redo", "remove_plan", "resolve", "restore_paths", "resume",
-    "rollback", "run_command", "save_report", "session", "status", "timeline", "tools.list", "tools.trust",
-    "tree", "try_variants", "unapply", "undo", "upgrade_database",
+    "plans", "projects", "prune_projects", "read_path", "redo", "remove_plan", "resolve", "resolve_with",
+    "restore_paths", "resume", "rollback", "run_command", "save_report", "session", "status", "timeline", "tools.list",
+    "tools.trust", "tree", "try_variants", "unapply", "undo", "upgrade_database",
 ]  # fmt: skip
 
 _OF_THE_PACKAGE = ("init", "projects", "prune_projects")  # the others are methods of a project

@@ -85,6 +85,25 @@ class ConflictUnknown(NotFound):
     hint = "name one of these paths, or none to mark all as resolved"
 
 
+class ConflictNotEditable(Refused):
+    """The file in conflict cannot be edited as a text."""
+
+    message = "{path} cannot be edited here: {reason}"
+    hint = Advice(
+        "fix it in the sandbox that ",
+        NextStep("status", plan="{plan_id}"),
+        " names, then ",
+        NextStep("resolve", plan="{plan_id}"),
+    )
+
+
+class ConflictChanged(Refused):
+    """The file in conflict is not as it was shown when it was edited."""
+
+    message = "{path} was changed in the sandbox since it was shown"
+    hint = "nothing was changed; look at it again, and merge your text with the one that the sandbox has now"
+
+
 class AnswerUnknown(Refused):
     """The question has alternatives, and the answer is none of them."""
 

@@ -17,6 +17,7 @@ from mulligan.errors import InternalError, MulliganError
 from mulligan.page.programs.http_api import HttpApi
 from mulligan.page.screens.act_screen import ActScreen
 from mulligan.page.screens.comparison_screen import ComparisonScreen
+from mulligan.page.screens.conflict_screen import ConflictScreen
 from mulligan.page.screens.plan_screen import PlanScreen
 from mulligan.page.screens.timeline_screen import TimelineScreen
 from mulligan.page.screens.tree_screen import TreeScreen
@@ -53,6 +54,7 @@ def page_app(
         UpkeepScreen(desk, templates),
         HttpApi(desk, jobs, version),
     )
+    conflict = ConflictScreen(desk, templates, jobs)
     look = ["GET"]
     routes = [
         Route("/", timeline.timeline, methods=look),
@@ -61,6 +63,8 @@ def page_app(
         Route("/history", timeline.history, methods=look),
         Route("/plans", plan.plans, methods=look),
         Route("/plan", plan.plan, methods=look),
+        Route("/conflict", conflict.edit, methods=look),
+        Route("/conflict", conflict.save, methods=["POST"]),
         Route("/output", plan.output, methods=look),
         Route("/compare", comparison.compare, methods=look),
         Route("/compare/files", comparison.files, methods=look),

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from mulligan.application.runs.plan_executor import PlanExecutor
     from mulligan.application.runs.sessions import SessionService
     from mulligan.application.sandboxes.doctor import DoctorService
+    from mulligan.application.subplans.conflict_editor import ConflictEditor
     from mulligan.application.subplans.conflict_resolution import ResolveService
     from mulligan.application.timeline.attributions import Attributions
     from mulligan.application.timeline.left_processes import LeftProcesses
@@ -112,6 +113,7 @@ class Services:
     corrections: CorrectionService = _in("corrections.revert.CorrectionService")
     diffs: DiffService = _in("queries.checkpoint_diff.DiffService")
     doctor: DoctorService = _in("sandboxes.doctor.DoctorService")
+    editor: ConflictEditor = _in("subplans.conflict_editor.ConflictEditor")
     extensions: ExtensionService = _in("plans.plan_extension.ExtensionService")
     executor: PlanExecutor = _in("runs.plan_executor.PlanExecutor")
     graph_states: GraphStateService = _in("graphs.graph_states.GraphStateService")

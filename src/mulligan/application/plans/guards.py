@@ -7,7 +7,7 @@ from mulligan.domain.history.lines import FIRST_LINE
 from mulligan.domain.plans.command_plan import words_of
 from mulligan.domain.plans.decision import Question
 from mulligan.domain.plans.intent import IntentKind
-from mulligan.domain.plans.plan import Plan, State
+from mulligan.domain.plans.plan import Phase, Plan, State
 from mulligan.domain.resources.placement import lie_together
 from mulligan.domain.resources.resource import Sandbox, Strategy, is_in_place
 from mulligan.domain.text.ids import PlanId
@@ -153,6 +153,15 @@ def refuse_without_checkpoints(plan: Plan) -> None:
     """Refuse a plan whose file switched checkpoints off."""
     if not plan.definition.rollback_policy.enabled:
         raise RollbackDisabled(plan_id=plan.plan_id)
+
+
+def refuse_without_conflicts(plan: Plan) -> None:
+    """Refuse a plan that does not wait for conflicts of merged child plans to be resolved."""
+    refuse_ended(plan)
+    refuse_without_checkpoints(plan)
+    if plan.state is not State.CONSTRAINED or plan.phase is not Phase.EXECUTE or not plan.conflicts:
+        hint = Advice(NextStep("status", plan=plan.plan_id), " says what it waits for")
+        raise not_ready(plan, "no conflicts of its own wait to be resolved", hint)
 
 
 def refuse_newer(db: Transaction, plan: Plan, sandboxes: Sequence[Sandbox]) -> None:

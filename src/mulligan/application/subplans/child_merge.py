@@ -81,7 +81,7 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
         )
         picks = strategy is MergeStrategy.PICK
         with self.store.hold():
-            theirs, began = self._result_of(run, child), self._beginning(run)
+            theirs, began = self.result_of(run, child), self._beginning(run)
             for _ in range(_TRIES):
                 captures = self.manager.capture(run)
                 sides = [
@@ -118,7 +118,7 @@ class ChildMerging(Struct, kw_only=True, frozen=True, eq=False):
         with self.database.reading() as db:
             return db.checkpoints.first(run.plan.plan_id)
 
-    def _result_of(self, run: Run, child: Child) -> Mapping[str, tuple[Snapshot, Snapshot]]:
+    def result_of(self, run: Run, child: Child) -> Mapping[str, tuple[Snapshot, Snapshot]]:
         """Return the contents of each of the child's sandboxes when it was forked, and now."""
         with self.database.reading() as db:
             sandboxes = db.sandboxes.list(child.plan_id)

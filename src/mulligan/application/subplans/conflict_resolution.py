@@ -7,10 +7,11 @@ from msgspec.structs import replace
 
 from mulligan.application.checkpoints.checkpoint_manager import CheckpointManager
 from mulligan.application.checkpoints.checkpoint_service import CheckpointService, reason_for
-from mulligan.application.plans.guards import not_ready, refuse_ended, refuse_without_checkpoints
+from mulligan.application.plans.guards import refuse_without_conflicts
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.runs.commit import Entry
 from mulligan.application.runs.run import Run
+from mulligan.application.subplans.conflict_editor import ConflictEditor, NewContent
 from mulligan.domain.plans.event import EventType
 from mulligan.domain.plans.plan import Conflict, Phase, State
 from mulligan.domain.plans.trigger import CheckpointType
@@ -18,7 +19,7 @@ from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.trees.line_diff import LARGEST_TEXT
 from mulligan.domain.trees.text_merge import has_markers
-from mulligan.errors import Advice, ConflictUnknown, MarkersLeft, NextStep
+from mulligan.errors import ConflictUnknown, MarkersLeft
 from mulligan.ports import Clock, Observer, SnapshotStore
 
 
@@ -28,19 +29,22 @@ class ResolveService(Struct, kw_only=True, frozen=True, eq=False):
     claims: PlanClaims
     manager: CheckpointManager
     checkpoints: CheckpointService
+    editor: ConflictEditor
     store: SnapshotStore
     clock: Clock
 
-    def resolve(self, plan_id: PlanId, paths: Sequence[str], observer: Observer) -> None:
-        """Mark these paths, or all, as resolved. After the last one, take a group from which the plan continues."""
+    def resolve(
+        self, plan_id: PlanId, paths: Sequence[str], new: NewContent | None, observer: Observer
+    ) -> None:
+        """Mark these paths, or all, as resolved; `new` is first written into the sandbox, at the only path.
+
+        After the last one, take a group from which the plan continues.
+        """
         with self.claims.open(plan_id, observer) as run:
-            refuse_ended(run.plan)
-            refuse_without_checkpoints(run.plan)
-            plan = run.plan
-            if plan.state is not State.CONSTRAINED or plan.phase is not Phase.EXECUTE or not plan.conflicts:
-                hint = Advice(NextStep("status", plan=plan_id), " says what it waits for")
-                raise not_ready(plan, "no conflicts of its own wait to be resolved", hint)
+            refuse_without_conflicts(run.plan)
             solved = _named(run, paths)
+            if new is not None:
+                self.editor.write(run, paths[0], new)
             self._refuse_marked(run, solved)
             left = tuple(c for c in run.plan.conflicts if c not in solved)
             data: JsonObject = {"paths": [c.path for c in solved], "left": len(left)}

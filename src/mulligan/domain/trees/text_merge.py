@@ -79,6 +79,22 @@ def has_markers(text: bytes) -> bool:
     return any(line.startswith(starts) for line in text.split(b"\n"))
 
 
+def ours_of_marked(text: bytes) -> bytes:
+    """Return a marked text with our lines in the place of each overlap; one without markers is returned as it is."""
+    taken: list[bytes] = []
+    side = "both"
+    for line in lines_of(text):
+        if side == "both" and line.startswith(b"<" * _MARK + b" "):
+            side = "ours"
+        elif side == "ours" and line.rstrip(b"\r\n") == b"=" * _MARK:
+            side = "theirs"
+        elif side == "theirs" and line.startswith(b">" * _MARK + b" "):
+            side = "both"
+        elif side != "theirs":
+            taken.append(line)
+    return b"".join(taken)
+
+
 def _regions(lines: Sequence[list[bytes]]) -> Iterator[_Region]:
     """All of the texts in order: what nobody changed, and what one side did or both."""
     base, ours, theirs = lines

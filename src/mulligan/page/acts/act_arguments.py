@@ -155,6 +155,22 @@ class Resolve(ActArguments, frozen=True, kw_only=True):
     paths: Annotated[_Paths, Meta(description="The conflicts that are solved; none: all.")] = ()
 
 
+class ResolveWith(ActArguments, frozen=True, kw_only=True):
+    """The arguments of `resolve_with`."""
+
+    plan: _Plan
+    path: Annotated[_Word, Meta(title="Path", description="A file in conflict, as `status` names it.")]
+    content: Annotated[
+        Annotated[str, Meta(max_length=1 << 20)] | None,
+        Meta(title="Content", description="What the file is to become, with its line ends."),
+    ] = None
+    remove: Annotated[bool, Meta(title="Remove", description="Remove the file instead.")] = False
+    seen: Annotated[
+        _Word | None,
+        Meta(description="That of the `conflict` which was edited; refused where the sandbox has another."),
+    ] = None
+
+
 class Accept(ActArguments, frozen=True, kw_only=True):
     """The arguments of `accept`."""
 

@@ -39,6 +39,9 @@ class Act(Struct, frozen=True, kw_only=True):
         if isinstance(wish, wishes.RestorePaths) and wish.entry is not None:
             facts["checkpoint"] = str(facts.pop("entry"))
         facts.pop("agreed", None)  # who types the command sees what it means
+        if isinstance(wish, wishes.ResolveWith):  # what is typed is in a file there
+            facts.pop("seen", None)
+            facts |= {"content": ...} if wish.content is not None else {}
         cut = {n: f"{v[:_CUT]}…" if isinstance(v, str) and len(v) > _CUT else v for n, v in facts.items()}
         return NextStep(self.verb, **cut)
 
@@ -108,9 +111,18 @@ _ACTS = (
         verb="resolve",
         title="Resolve conflicts",
         button="Mark as solved",
-        about="Mark conflicts of merged child plans as solved. Fix their files in the sandbox first.",
+        about="Mark conflicts of merged child plans as solved, as their files are in the sandbox now.",
         arguments=wishes.Resolve,
         perform=plan_acts.resolve,
+    ),
+    Act(
+        name="edit",
+        verb="resolve_with",
+        title="Edit a file in conflict",
+        button="Save and mark as solved",
+        about="Write what a file in conflict is to become into the sandbox, and mark it as solved.",
+        arguments=wishes.ResolveWith,
+        perform=plan_acts.resolve_with,
     ),
     Act(
         name="accept",

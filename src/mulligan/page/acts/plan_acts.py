@@ -14,6 +14,8 @@ from mulligan.api.replies import (
     tried_reply,
 )
 from mulligan.domain.text.plural import counted
+from mulligan.domain.trees.text_merge import has_markers
+from mulligan.errors import ConflictChanged, MarkersLeft, UsageWrong
 from mulligan.page.acts.act_outcomes import ActOutcome, Touched, of_application, of_return, plans_named
 
 if TYPE_CHECKING:
@@ -88,6 +90,30 @@ def resolve(project: Project, wish: wishes.Resolve, *, dry_run: bool) -> ActOutc
         says=f"{counted(len(paths), 'conflict')} of {status.handle}: solved as the files are in the sandbox now.",
         touches=tuple(Touched(action="solve", where="conflict", name=path) for path in paths),
         plan=status.handle,
+    )
+
+
+def resolve_with(project: Project, wish: wishes.ResolveWith, *, dry_run: bool) -> ActOutcome:
+    """Write what a file in conflict is to become, and mark it as solved."""
+    if wish.remove == (wish.content is not None):
+        raise UsageWrong(reason="a file gets a content, or is removed", hint="give one of both")
+    content = wish.content.encode("utf-8", "surrogateescape") if wish.content is not None else None
+    if not dry_run:
+        status = project.resolve_with(wish.plan, wish.path, content, seen=wish.seen)
+        left = counted(len(status.conflicts), "conflict") if status.conflicts else "No conflict is"
+        says = f"{wish.path} is solved. {left} left in {status.handle}."
+        return ActOutcome(reply=Reply(data=status), says=says, plan=status.handle)
+    found = project.conflict_file(wish.plan, wish.path)
+    if wish.seen not in (None, found.seen):
+        raise ConflictChanged(plan_id=found.plan_id, path=found.path)
+    if content is not None and has_markers(content):
+        raise MarkersLeft(plan_id=found.plan_id, paths=found.path)
+    action = "removed" if wish.remove else "changed"
+    return ActOutcome(
+        reply=Reply(data=project.status(wish.plan)),
+        says=f"{found.path} is {action} in the sandbox of {found.handle}, and marked as solved.",
+        touches=(Touched(action=action, where=found.resource, name=found.path),),
+        plan=found.handle,
     )
 
 

@@ -93,6 +93,12 @@ class OfTree(LookParameters, frozen=True, kw_only=True):
     path: _Path = "."
 
 
+class OfConflict(OfPlan, frozen=True, kw_only=True):
+    """The parameters of `conflict`."""
+
+    path: _Path
+
+
 class Look(Struct, frozen=True, kw_only=True):
     """An operation that only looks."""
 
@@ -214,6 +220,13 @@ _LOOKS = (
             data=project.list_tree(project.checkpoints.named(w.checkpoint), w.path)
         ),
         answers=Project.list_tree,
+    ),
+    Look(
+        name="conflict",
+        about="A file in conflict: what both sides began with, what each made of it, and what the sandbox has.",
+        parameters=OfConflict,
+        look=lambda project, wanted: Reply(data=project.conflict_file(wanted.plan, wanted.path)),
+        answers=Project.conflict_file,
     ),
     Look(
         name="variants",

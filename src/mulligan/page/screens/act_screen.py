@@ -36,6 +36,7 @@ _AT_ONCE = 1.5  # seconds within which an act ends before its own page is shown
 _LONG_TEXT = 5000  # characters: a field that takes more is a box
 _SEEN = "seen"
 _SHOWN = 500  # paths
+_TYPED = ("content", "seen")  # arguments that the screen of a conflict has
 
 
 class Field(Struct, frozen=True, kw_only=True):
@@ -190,7 +191,9 @@ def _wish(act: Act, given: Mapping[str, object]) -> ActArguments | UsageWrong:
 
 def _not_usual(wish: ActArguments) -> dict[str, object]:
     usual = {field.name: field.default for field in _struct(type(wish)).fields}
-    return {name: value for name in usual if (value := getattr(wish, name)) != usual[name]}
+    # Texts are too long for an address, and another time another entry may be the newest.
+    named = [name for name in usual if name not in (*_TYPED, "agreed")]
+    return {name: value for name in named if (value := getattr(wish, name)) != usual[name]}
 
 
 def _pairs(given: Mapping[str, object]) -> list[tuple[str, str]]:

@@ -79,6 +79,11 @@ def _chip(word: object) -> Markup:
     )
 
 
+def _exact(text: str) -> Markup:
+    """Return a text for a field to edit, every character as it is: what is sent back is what was there."""
+    return escape(text)
+
+
 class PageTemplates:
     """The templates, for one project."""
 
@@ -93,7 +98,7 @@ class PageTemplates:
         )
         filters = cast("dict[str, object]", environment.filters)
         filters.update(when=_when, size=_size, lasting=_lasting, chip=_chip)
-        filters.update(printed=without_escapes, advice_of=parts_of_advice)
+        filters.update(exact=_exact, printed=without_escapes, advice_of=parts_of_advice)
         known = cast("dict[str, object]", environment.globals)
         known.update(address=address, counted=counted, link_of=link_of, act_field=ACT_FIELD)
         known.update(project=project, version=version)

@@ -162,6 +162,8 @@ def _suitable(status: PlanStatus) -> list[str]:
         case Phase.STRATEGIZE, _:
             return ["resume", "cancel", "remove"]
         case _:
+            if status.conflicts and status.phase is Phase.APPLY:
+                return ["apply", "cancel", "remove"]
             if status.conflicts:
                 return ["resolve", "cancel", "remove"]
             if status.waiting is not None:

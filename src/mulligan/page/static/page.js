@@ -310,6 +310,15 @@ document.addEventListener("click", (event) => {
   }
 });
 
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-take]");
+  if (!button) return;
+  const box = $("#content");
+  box.value = document.getElementById(button.dataset.take).value;
+  box.focus();
+  $("#pulse").textContent = "taken over, not saved";
+});
+
 document.addEventListener("submit", (event) => {
   // An act is sent once.
   if (event.target.method === "post") for (const button of all("button", event.target)) setTimeout(() => { button.disabled = true; });

@@ -64,13 +64,35 @@ def rollback(
 @command(group, "resolve", example="mulligan plan resolve clash api.txt")
 @click.argument("plan", metavar="PLAN")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-def resolve(invocation: Invocation, plan: str, paths: tuple[str, ...]) -> Answer:
+@click.option(
+    "--with",
+    "file",
+    metavar="FILE",
+    type=click.Path(allow_dash=True),
+    help="First make PATH this text; `-` is stdin.",
+)
+@click.option("--remove", is_flag=True, help="First remove PATH.")
+def resolve(
+    invocation: Invocation, plan: str, paths: tuple[str, ...], file: str | None, remove: bool
+) -> Answer:
     """Mark conflicts that a merge of child plans left as solved: those of each PATH, or all.
 
-    Fix them in the plan's sandbox first. When none is left the sandboxes are kept in a checkpoint, and
-    `plan resume` continues from there.
+    Fix them in the plan's sandbox first, or name the text with --with. When none is left the sandboxes are kept in a
+    checkpoint, and `plan resume` continues from there.
     """
-    return status_answer(invocation.project().resolve(plan, paths), None)
+    project = invocation.project()
+    if file is None and not remove:
+        return status_answer(project.resolve(plan, paths), None)
+    if len(paths) != 1 or (file is not None and remove):
+        raise UsageWrong(
+            reason="--with and --remove are about one PATH, and exclude each other",
+            hint=Advice("name the file, as in ", NextStep("resolve_with", plan=plan, path=..., content=...)),
+        )
+    content: bytes | None = None
+    if file is not None:
+        with click.open_file(file, "rb") as opened:
+            content = opened.read()
+    return status_answer(project.resolve_with(plan, paths[0], content), None)
 
 
 @command(
