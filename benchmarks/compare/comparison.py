@@ -33,6 +33,8 @@ _WORK_FILES = {
     "real-path": 0,
     "queues": 0,
     "shared-steps": 0,
+    "graph-states": 0,
+    "graph-steps": 10_000,
 }
 _ALWAYS = "git"  # the measure of all others
 _CHECKOUT = "checkout"  # the tree of a size, committed: made by the first piece of work that asks for it

@@ -293,6 +293,24 @@ TARGETS: tuple[Target, ...] = (
         theirs="shared-steps.step, SQLite",
         at_most=3,
     ),
+    *(
+        Target(
+            work=f"{act} of a {size} state of LangGraph",
+            against="langgraph-checkpoint-sqlite, WAL and synchronous=FULL like ours",
+            ours=f"graph-states.{act}, {size}, mulligan",
+            theirs=f"graph-states.{act}, {size}, SqliteSaver",
+            at_most=1.2,
+        )
+        for act in ("put", "get")
+        for size in ("small", "1 MB")
+    ),
+    Target(
+        work="a step of LangGraph that changes 5 of 10k files",
+        against="SqliteSaver and shadow git",
+        ours="graph-steps.mulligan@10000",
+        theirs="graph-steps.SqliteSaver and shadow git@10000",
+        faster=10,
+    ),
 )
 
 

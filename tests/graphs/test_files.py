@@ -2,13 +2,14 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier, Event
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
+from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
@@ -192,6 +193,22 @@ def test_nodes_at_once_write_files_that_go_back_together(
     assert lines_of(folder / "x") == ["x"]
 
 
+def test_a_checkpoint_inside_a_graph_is_refused_before_anything_is_touched(
+    saver: MulliganSaver, log: Path
+) -> None:
+    inner = in_a_row(None, {"s": adds(log, "s"), "ask": asks(log)})
+    graph = in_a_row(saver, {"a": adds(log, "a"), "inner": inner})
+    graph.invoke(State(ran=[]), thread(), **SYNC)
+    inside = graph.get_state(thread(), subgraphs=True).tasks[0].state
+    with pytest.raises(errors.GraphActImpossible):
+        graph.invoke(None, inside.config, **SYNC)
+    assert lines_of(log) == ["a", "s"]
+    graph.update_state(inside.config, {"ran": ["by hand"]})
+    result = graph.invoke(Command(resume="yes"), thread(), **SYNC)
+    assert result["ran"] == ["a", "a", "s", "by hand", "yes"]
+    assert lines_of(log) == ["a", "s", "yes"]
+
+
 def test_graphs_inside_go_back_with_the_graph(saver: MulliganSaver, log: Path) -> None:
     inner = StateGraph(State)
     inner.add_node("s", adds(log, "s"))
@@ -289,6 +306,39 @@ def test_a_step_that_failed_begins_again_from_its_own_files(project: mulligan.Pr
         graph, folder = graph_of(again)
         assert sorted(graph.invoke(None, thread(), **SYNC)["ran"]) == ["a", "f"]
         assert [lines_of(folder / name) for name in ("a", "f")] == [["a"], ["half"]]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_channel_of_differences_moves_no_file(own: MulliganSaver, log: Path, asynchronous: bool) -> None:
+    """LangGraph reads the earlier checkpoints of such a channel within a run, each by its id."""
+
+    def added(lines: list[str], more: Sequence[list[str]]) -> list[str]:
+        return [*lines, *(line for each in more for line in each)]
+
+    class Differences(TypedDict):
+        ran: Annotated[list[str], DeltaChannel(added)]
+
+    builder = StateGraph(Differences)
+    for name, node in {"a": adds(log, "a"), "b": adds(log, "b"), "ask": asks(log)}.items():
+        builder.add_node(name, node, input_schema=Differences)
+    builder.add_edge(START, "a")
+    builder.add_edge("a", "b")
+    builder.add_edge("a", "ask")
+    graph: Any = builder.compile(checkpointer=own)
+
+    def invoke(given: Any) -> set[str]:
+        if asynchronous:
+            return set(asyncio.run(graph.ainvoke(given, thread(), **SYNC))["ran"])
+        return set(graph.invoke(given, thread(), **SYNC)["ran"])
+
+    invoke({"ran": ["in"]})
+    assert invoke(Command(resume="yes")) == {"in", "a", "b", "yes"}
+    assert lines_of(log) == ["a", "b", "yes"]
+    log.write_text("mine\n")
+    invoke({"ran": ["in"]})
+    assert lines_of(log) == ["mine", "a", "b"]
+    graph.invoke(None, at(graph, thread(), "a").config, **SYNC)
+    assert lines_of(log) == ["mine", "a", "b"]
 
 
 def test_nodes_find_the_sandbox_in_their_context(own: MulliganSaver, session: mulligan.Session) -> None:
@@ -436,3 +486,61 @@ def test_copies_and_removals_take_the_files_along(
     assert len(list(own.list(thread("copy")))) == 1
     own.prune(["copy"], strategy="delete")
     assert list(own.list(thread("copy"))) == []
+
+
+def test_copies_of_states_of_another_saver_keep_their_files(project: mulligan.Project) -> None:
+    class Copying(InMemorySaver):
+        def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+            self.storage[target_thread_id] = self.storage[source_thread_id]
+            self.blobs.update(
+                {(target_thread_id, *key[1:]): value for key, value in list(self.blobs.items())}
+            )
+
+    with session_of(project, config={"max_checkpoints_per_plan": 3}) as session:
+        saver, log = MulliganSaver(project, files=session, saver=Copying()), session.path() / "log"
+        graph = row(saver, log)
+        graph.invoke(State(ran=[]), thread("first"), **SYNC)
+        newest = group_of(graph.get_state(thread("first")))
+        saver.copy_thread("first", "copy")
+        saver.delete_thread("first")
+        for number in range(4):
+            graph.invoke(State(ran=[]), thread(f"{number}"), **SYNC)
+        assert newest in {
+            view.group_id for view in project.checkpoints.list(session.plan_id, superseded=True)
+        }
+
+
+def test_a_session_of_another_project_is_refused(tmp_path: Path, session: mulligan.Session) -> None:
+    """States would be recorded beside its files, in a database in which the saver does not look."""
+    other = project_in(tmp_path / "other")
+    with pytest.raises(errors.UsageWrong):
+        MulliganSaver(other, files=session)
+
+
+def test_a_saver_of_mulligan_is_not_wrapped(project: mulligan.Project, session: mulligan.Session) -> None:
+    with pytest.raises(errors.UsageWrong):
+        MulliganSaver(project, files=session, saver=MulliganSaver(project))
+
+
+def test_a_thread_whose_newest_state_is_damaged_goes_on_from_an_earlier_one(
+    project: mulligan.Project, own: MulliganSaver, log: Path
+) -> None:
+    graph = row(own, log)
+    graph.invoke(State(ran=[]), thread(), **SYNC)
+    newest, early = graph.get_state(thread()).config, at(graph, thread(), "b").config
+    damage_newest(project)
+    with pytest.raises(errors.GraphStateDamaged):
+        graph.invoke(State(ran=[]), thread(), **SYNC)
+    assert [each.next for each in graph.get_state_history(thread(), before=newest)][:2] == [("c",), ("b",)]
+    assert graph.invoke(None, early, **SYNC) == {"ran": ["a", "b", "c"]}
+    assert lines_of(log) == ["a", "b", "c"]
+    damage_newest(project)
+    graph.invoke(None, graph.update_state(early, {"ran": ["by hand"]}), **SYNC)
+    assert lines_of(log) == ["a", "b", "c"]
+    assert graph.get_state(thread()).values == {"ran": ["a", "by hand", "b", "c"]}
+
+
+def damage_newest(project: mulligan.Project) -> None:
+    with sqlite3.connect(str(project.database)) as raw:
+        newest = "(SELECT MAX(checkpoint_id) FROM graph_states)"
+        raw.execute(f"UPDATE graph_states SET state = substr(state, 2) WHERE checkpoint_id = {newest}")

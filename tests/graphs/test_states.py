@@ -86,6 +86,32 @@ def test_a_damaged_row_is_named(project: mulligan.Project, damage: str, what: st
     assert "thread 't'" in found or "graph_states" in found
 
 
+def test_a_damaged_newest_state_is_only_good_for_its_id(project: mulligan.Project) -> None:
+    """LangGraph asks for it to compare ids where a run is to go on from an earlier one."""
+    saver = MulliganSaver(project)
+    graph = in_a_row(saver, {"one": lambda _: {"ran": ["one"]}})
+    graph.invoke(State(ran=[]), thread(), **SYNC)
+    early = next(each.config for each in graph.get_state_history(thread()) if each.next == ("one",))
+    newest = graph.get_state(thread()).config["configurable"]["checkpoint_id"]
+    with database_of(project) as raw:
+        raw.execute("UPDATE graph_states SET state = x'' WHERE checkpoint_id = ?", (newest,))
+    compared: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": None}}
+    found = saver.get_tuple(compared)
+    assert found is not None
+    assert found.checkpoint["id"] == newest
+    for act in (
+        lambda: found.checkpoint["channel_values"],
+        lambda: found.checkpoint.get("pending_sends"),
+        lambda: list(found.metadata),
+        lambda: len(found.checkpoint),
+        lambda: graph.get_state(thread()),
+        lambda: graph.invoke(State(ran=[]), compared),
+    ):
+        with pytest.raises(errors.GraphStateDamaged):
+            act()
+    assert graph.invoke(None, early) == {"ran": ["one"]}
+
+
 def test_a_state_of_an_unknown_format_is_named(project: mulligan.Project) -> None:
     saver = MulliganSaver(project)
     put(saver, thread())

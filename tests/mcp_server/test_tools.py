@@ -11,7 +11,11 @@ import jsonschema
 import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
+from msgspec.structs import replace
 
+import mulligan
+from mulligan.mcp_server.tool_table import TOOLS
+from mulligan.mcp_server.tool_work import ToolWork
 from tests.commands.program import data_of
 from tests.mcp_server.talk import ERAS, LEGACY, MODERN, Talk, talk
 
@@ -423,3 +427,33 @@ def test_a_number_that_no_database_holds_is_that_of_no_entry(folder: Path) -> No
             assert (await talk.refused(tool, entry=10**25))["kind"] == "entry_not_found", tool
 
     talk(folder, body)
+
+
+@pytest.mark.parametrize("act", ["apply", "rewind"])
+def test_what_the_user_agreed_to_is_done_although_something_newer_ends_meanwhile(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    """Another call of the agent ends between the last look and the act."""
+    tool = TOOLS[act]
+    done: list[str] = []
+
+    def act_later(work: ToolWork, wish: Any) -> Any:
+        if not done:
+            done.append("late")
+            project = mulligan.open(folder)
+            project.run_command(["sh", "-c", "echo late > late.txt"], name="late")
+            if act == "rewind":
+                project.apply("late")
+            project.close()
+        return tool.act(work, wish)
+
+    async def body(talk: Talk) -> None:
+        await talk.call("run_in_sandbox", command=ADD, name="first")
+        if act == "rewind":
+            await talk.call("apply", plan="first")
+        monkeypatch.setitem(TOOLS, act, replace(tool, act=act_later))
+        await talk.call(act)
+
+    talk(folder, body)
+    assert (folder / "b.txt").exists() == (act == "apply")
+    assert (folder / "late.txt").exists() == (act == "rewind")

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 import mulligan
+from mulligan.page.acts.act_arguments import ActArguments
+from mulligan.page.acts.act_jobs import ActJob, ActJobs
+from mulligan.page.acts.act_table import Act
 from tests.page.served import Visit, visit
 from tests.page.test_http_api import checked
 from tests.page.worlds import simple_project
@@ -281,3 +284,25 @@ def test_an_act_at_work_is_shown_and_can_be_interrupted(folder: Path, project: m
     visit(folder, body)
     assert project.status("long").state == "queued"
     project.close()
+
+
+def test_nothing_else_is_taken_back_than_what_was_agreed_to(
+    folder: Path, project: mulligan.Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Something newer is applied after the last look, just before the act begins."""
+    for name in ("hello", "late"):
+        project.run_command(["sh", "-c", f"echo {name} > {name}.txt"], name=name)
+    project.apply("hello")
+    start = ActJobs.start
+
+    def start_late(jobs: ActJobs, act: Act, wish: ActArguments) -> ActJob:
+        mulligan.open(folder).apply("late")
+        return start(jobs, act, wish)
+
+    async def body(visitor: Visit) -> str:
+        monkeypatch.setattr(ActJobs, "start", start_late)
+        return await visitor.agree("/act/undo")
+
+    assert "since the preview" in visit(folder, body)
+    assert (folder / "hello.txt").exists()
+    assert (folder / "late.txt").exists()

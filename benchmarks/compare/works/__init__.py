@@ -9,6 +9,7 @@ from benchmarks.compare.works.children import children
 from benchmarks.compare.works.executor import executor
 from benchmarks.compare.works.first_step import first_step
 from benchmarks.compare.works.forks import forks
+from benchmarks.compare.works.graphs import graph_states, graph_steps
 from benchmarks.compare.works.history import history
 from benchmarks.compare.works.hooks import hooks, hooks_git
 from benchmarks.compare.works.queues import queues
@@ -35,6 +36,8 @@ WORKS: Mapping[str, Callable[[Bench], Work]] = {
     "real-path": real_path,
     "queues": queues,
     "shared-steps": shared_steps,
+    "graph-states": graph_states,
+    "graph-steps": graph_steps,
 }
 # On the tree of every size.
 WORKS_ON_TREES: Mapping[str, Callable[[Bench], Work]] = {

@@ -9,7 +9,8 @@ class GraphStateDamaged(Failed):
 
     message = "thread {thread!r}, checkpoint {checkpoint}: {reason}"
     hint = Advice(
-        "go on from an earlier checkpoint of the thread, by its `checkpoint_id`; ",
+        "go on from an earlier checkpoint of the thread, by its `checkpoint_id`; `graph.get_state_history(config, "
+        "before=...)` lists those before this one; ",
         NextStep("doctor"),
         " lists all that is damaged",
     )

@@ -46,12 +46,12 @@ class FileKeeper:
             return self._look(run, config)
         if not run.is_sync:
             raise GraphDurabilityUnfit(durability=run.durability)
+        if run.names_inside if run.is_root else run.checkpoint_id is not None:
+            raise GraphActImpossible(
+                reason="files go back to checkpoints of the graph itself, not of a graph within it",
+                instead="go back to the checkpoint before the node that runs the inner graph",
+            )
         if not run.is_root:
-            if run.checkpoint_id is not None:
-                raise GraphActImpossible(
-                    reason="files go back to checkpoints of the graph itself, not of a graph within it",
-                    instead="go back to the checkpoint before the node that runs the inner graph",
-                )
             return self._saver.get_tuple(config)
         found = self._saver.get_tuple(config)
         if found is None and run.checkpoint_id is not None:
@@ -122,15 +122,16 @@ class FileKeeper:
         if self._session.is_at(run.thread, run.checkpoint_id):
             return
         found = self._saver.get_tuple(run.at(run.checkpoint_id)) if run.checkpoint_id else None
-        newest = self._saver.get_tuple(run.at(None))
-        is_newest = found is None or newest is None or newest.checkpoint["id"] == found.checkpoint["id"]
-        self._session.begin(_point(run.thread, found), addressed=not is_newest)
+        self._session.begin(_point(run.thread, found), addressed=not self._is_newest(run, found))
 
     def _is_half_way(self, run: RunConfig, found: CheckpointTuple, point: Point) -> bool:
         """Return whether work of a step is recorded whose files are gone: the step has to begin again."""
-        newest = self._saver.get_tuple(run.at(None)) if run.checkpoint_id else found
-        is_newest = newest is not None and newest.checkpoint["id"] == found.checkpoint["id"]
+        is_newest = run.checkpoint_id is None or self._is_newest(run, found)
         return is_newest and (_wrote(found) or self._session.moved_inside(point))
+
+    def _is_newest(self, run: RunConfig, found: CheckpointTuple | None) -> bool:
+        newest = self._saver.get_tuple(run.newest)
+        return found is None or newest is None or newest.checkpoint["id"] == found.checkpoint["id"]
 
     def _again(self, run: RunConfig, found: CheckpointTuple) -> CheckpointTuple:
         """Return a copy of a checkpoint, as a checkpoint after it, from which its step begins again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -16,7 +16,13 @@ from mulligan.langgraph.state_saver import StateSaver
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
-    from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+    from langgraph.checkpoint.base import (
+        ChannelVersions,
+        Checkpoint,
+        CheckpointMetadata,
+        CheckpointTuple,
+        DeltaChannelHistory,
+    )
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
     from mulligan.api.project import Project
@@ -48,8 +54,16 @@ class MulliganSaver(BaseCheckpointSaver[str]):
             )
         if saver is not None and serde is not None:
             raise UsageWrong(reason="the saver has a serializer of its own", hint="leave `serde` out")
+        if isinstance(saver, MulliganSaver):
+            raise UsageWrong(reason="a MulliganSaver wraps savers of others", hint="leave `saver` out")
         self._graphs = project.graphs()
-        self._use(saver or StateSaver(self._graphs, serde), None if files is None else SessionGraphs(files))
+        session = None if files is None else SessionGraphs(files)
+        if session is not None and not session.is_beside(self._graphs):
+            raise UsageWrong(
+                reason="the session is of another project, where states would be recorded with its files",
+                hint="pass the project that made the session",
+            )
+        self._use(saver or StateSaver(self._graphs, serde), session)
 
     def _use(self, saver: BaseCheckpointSaver[Any], session: SessionGraphs | None) -> None:
         super().__init__(serde=saver.serde)
@@ -106,12 +120,21 @@ class MulliganSaver(BaseCheckpointSaver[str]):
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints of a thread; the files of the copies are those of the originals."""
         self._saver.copy_thread(source_thread_id, target_thread_id)
+        source, target = str(source_thread_id), str(target_thread_id)
+        if not isinstance(self._saver, StateSaver) and source != target:
+            self._graphs.copy_files(source, target)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Delete all but the newest checkpoint of each thread, or with `delete` all."""
         self._saver.prune(thread_ids, strategy=strategy)
         if strategy == "delete":
             self._let_go(thread_ids)
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Return what tasks wrote to channels of differences; a look, which touches no file."""
+        return self._saver.get_delta_channel_history(config=config, channels=channels)
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """Return the version of a channel after this one."""
@@ -181,6 +204,12 @@ class MulliganSaver(BaseCheckpointSaver[str]):
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """As `prune`."""
         await asyncio.to_thread(self.prune, thread_ids, strategy=strategy)
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """As `get_delta_channel_history`."""
+        return await asyncio.to_thread(self.get_delta_channel_history, config=config, channels=channels)
 
 
 def _page(found: Iterator[CheckpointTuple]) -> Sequence[CheckpointTuple]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _RUNTIME = "__pregel_runtime"
 _DURABILITY = "__pregel_durability"
+_INSIDE = "checkpoint_map"  # by namespace: the checkpoints of graphs within the graph that are addressed with its own
 
 
 class RunConfig:
@@ -26,9 +27,17 @@ class RunConfig:
         self.checkpoint_id = str(checkpoint_id) if checkpoint_id else None
         self.asks_for_newest = "checkpoint_id" in given and not checkpoint_id
         self.is_run = _RUNTIME in given
+        inside: dict[str, str] = given.get(_INSIDE) or {}
+        self.names_inside = any(inside)  # the graph itself has no namespace
         durability = given.get(_DURABILITY)
         self.durability = f"durability={durability!r}" if durability else "none, which means 'async'"
         self.is_sync = durability == "sync"
+
+    @property
+    def newest(self) -> RunnableConfig:
+        """The configuration with which LangGraph asks for the newest checkpoint, to compare its id."""
+        named = {"thread_id": self.thread, "checkpoint_ns": self.namespace, "checkpoint_id": None}
+        return {"configurable": named}
 
     @property
     def is_root(self) -> bool:

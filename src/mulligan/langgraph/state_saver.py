@@ -15,6 +15,7 @@ from langgraph.checkpoint.base import (
 
 from mulligan.domain.graphs.graph_state import GraphPlace, GraphState, GraphWrite
 from mulligan.errors import GraphStateDamaged, GraphStateUnknown, StateNotJson, UsageWrong
+from mulligan.langgraph.damaged_state import damaged_tuple
 from mulligan.langgraph.run_config import RunConfig, config_of
 
 if TYPE_CHECKING:
@@ -85,8 +86,13 @@ class StateSaver(BaseCheckpointSaver[str]):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         run = RunConfig(config)
-        found = self._graphs.get(run.thread, run.namespace, run.checkpoint_id)
-        return None if found is None else self._tuple(*found)
+        try:
+            found = self._graphs.get(run.thread, run.namespace, run.checkpoint_id)
+            return None if found is None else self._tuple(*found)
+        except GraphStateDamaged as damage:
+            if run.asks_for_newest:
+                return damaged_tuple(damage)
+            raise
 
     def list(
         self,

@@ -77,14 +77,14 @@ def ask_to_rewind(work: ToolWork, wish: Rewind) -> Question | None:
         return None
     project = work.project()
     if wish.checkpoint:
-        plan, checkpoint = _target(project, wish.checkpoint, wish.plan or None)
+        plan, checkpoint = _target(work, wish.checkpoint, wish.plan or None)
         back = project.rollback(plan, checkpoint, dry_run=True)
         number = f"{back.handle}@{back.rollback_summary.number}"
         named = _changed(back.changes_reverted)
         command = NextStep("rollback", plan=back.handle, checkpoint=f"@{back.rollback_summary.number}")
         text = f"Take {back.handle} back to {number}? It changes {named or 'no file'}."
         return question(text, "Go back", command, (number, back.changes_reverted, back.impact))
-    undone = _undone(project, wish, _entry(project, wish, settle=True), dry_run=True)
+    undone = _undone(project, wish, _entry(work, wish, settle=True), dry_run=True)
     number, title, place = _of_entry(undone)
     named = _changed(undone.changes_reverted) or "all it did"
     text = f"Undo {number}, {title}? It changes {place}: {named}."
@@ -96,7 +96,7 @@ def rewind(work: ToolWork, wish: Rewind) -> Returned:
     """Bring all files of a plan back to a checkpoint, or take back one entry; what was there is kept."""
     project = work.project()
     if wish.checkpoint:
-        plan, checkpoint = _target(project, wish.checkpoint, wish.plan or None)
+        plan, checkpoint = _target(work, wish.checkpoint, wish.plan or None)
         back = project.rollback(plan, checkpoint, dry_run=wish.dry_run)
         kept = back.post_rollback_state.pre_rollback_checkpoint
         return _returned(
@@ -107,7 +107,7 @@ def rewind(work: ToolWork, wish: Rewind) -> Returned:
             list(project.handles([kept]).values()) if kept is not None else [],
             back.messages,
         )
-    number = _entry(project, wish, settle=not wish.dry_run)
+    number = _entry(work, wish, settle=not wish.dry_run)
     undone = _undone(project, wish, number, dry_run=wish.dry_run)
     number, title, _ = _of_entry(undone)
     return _returned(
@@ -140,18 +140,18 @@ def _returned(
     )
 
 
-def _target(project: Project, checkpoint: str, plan: str | None) -> tuple[str, str]:
+def _target(work: ToolWork, checkpoint: str, plan: str | None) -> tuple[str, str]:
     """Return the plan that goes back, and the checkpoint: of the plan in its name, or of the newest."""
     reference = group_reference(checkpoint)
     named = plan or (reference.plan if reference is not None else "")
-    return named or project.newest_for("rollback"), checkpoint
+    return named or work.once("newest", lambda: work.project().newest_for("rollback")), checkpoint
 
 
-def _entry(project: Project, wish: Rewind, *, settle: bool) -> int:
+def _entry(work: ToolWork, wish: Rewind, *, settle: bool) -> int:
     word = wish.plan or None
     if not isinstance(wish.entry, UnsetType):
         word = str(wish.entry)
-    return project.entry_to_undo(word, settle=settle)
+    return work.once("entry", lambda: work.project().entry_to_undo(word, settle=settle))
 
 
 def _undone(project: Project, wish: Rewind, number: int, *, dry_run: bool) -> Undone:

@@ -16,7 +16,6 @@ from mulligan.mcp_server.tool_results import Applied, CommandResult, VariantList
 from mulligan.mcp_server.tool_work import question
 
 if TYPE_CHECKING:
-    from mulligan.api.project import Project
     from mulligan.api.results import Application, PlanStatus
     from mulligan.mcp_server.tool_arguments import Apply, RunInSandbox, TryVariants
     from mulligan.mcp_server.tool_work import Question, ToolWork
@@ -111,7 +110,7 @@ def ask_to_apply(work: ToolWork, wish: Apply) -> Question | None:
     """Ask whether a result is to become real; None where nothing real would change."""
     if wish.dry_run:
         return None
-    status, done = _applied(work.project(), wish, dry_run=True)
+    status, done = _applied(work, wish, dry_run=True)
     if not done.applied:
         return None
     changes = (*done.files, *done.folders)
@@ -124,7 +123,7 @@ def ask_to_apply(work: ToolWork, wish: Apply) -> Question | None:
 
 def apply(work: ToolWork, wish: Apply) -> Applied:
     """Merge the result of a plan into the real files, all at once or not at all."""
-    status, done = _applied(work.project(), wish, dry_run=wish.dry_run)
+    status, done = _applied(work, wish, dry_run=wish.dry_run)
     return work.result(
         Applied,
         {
@@ -138,9 +137,10 @@ def apply(work: ToolWork, wish: Apply) -> Applied:
     )
 
 
-def _applied(project: Project, wish: Apply, *, dry_run: bool) -> tuple[PlanStatus, Application]:
+def _applied(work: ToolWork, wish: Apply, *, dry_run: bool) -> tuple[PlanStatus, Application]:
+    project = work.project()
     status, done = project.apply(
-        wish.plan or project.newest_for("apply"),
+        wish.plan or work.once("newest", lambda: project.newest_for("apply")),
         dry_run=dry_run,
         commit=None if isinstance(wish.commit, UnsetType) else wish.commit,
         message=wish.message or None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from hashlib import sha256
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from msgspec import Struct, convert, json
 from msgspec.structs import replace
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mulligan.mcp_server.tool_words import ToolWords
 
 _Result = TypeVar("_Result", bound=Struct)
+_Meant = TypeVar("_Meant")
 
 
 class Client(Struct, frozen=True, kw_only=True):
@@ -65,6 +66,13 @@ class ToolWork:
         self._project: Project | None = None
         self._interrupted = False
         self._lock = threading.Lock()
+        self._meant: dict[str, object] = {}
+
+    def once(self, word: str, find: Callable[[], _Meant]) -> _Meant:
+        """Return what such a word as `newest` means: in the act the same as in the question before it."""
+        if word not in self._meant:
+            self._meant[word] = find()
+        return cast("_Meant", self._meant[word])
 
     @property
     def around(self) -> Surroundings:

@@ -25,6 +25,11 @@ class ProjectGraphs:
         self._lock = RLock()
         self._close = finalize(self, services.adapters.close)
 
+    @property
+    def place(self) -> object:
+        """The file or the address of the database; equal for equal places."""
+        return self._services.adapters.database_place
+
     def put(self, state: GraphState) -> None:
         """Record the state at a checkpoint."""
         with self._states() as states:
@@ -72,6 +77,11 @@ class ProjectGraphs:
         """Give a thread all checkpoints of another one, in the place of its own."""
         with self._states() as states:
             states.copy(source, target)
+
+    def copy_files(self, source: str, target: str) -> None:
+        """Hold the files of a graph for its copy too, where another saver keeps their states."""
+        with self._states() as states:
+            states.copy_files(source, target)
 
     def forget_files(self, threads: Sequence[str]) -> None:
         """Let go of the files of graphs whose states another saver keeps."""

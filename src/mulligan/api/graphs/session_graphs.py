@@ -7,12 +7,13 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from mulligan.api.sessions.session import at_work
+from mulligan.api.sessions.session import at_work, database_of
 from mulligan.application.graphs.graph_files import Binding, GraphFiles, Point
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from mulligan.api.graphs.project_graphs import ProjectGraphs
     from mulligan.api.sessions.session import Session
     from mulligan.domain.graphs.graph_state import GraphState
     from mulligan.domain.text.json_value import JsonObject
@@ -29,6 +30,10 @@ class SessionGraphs:
     def __init__(self, session: Session) -> None:
         """Take a session; it may be entered later."""
         self._session = session
+
+    def is_beside(self, graphs: ProjectGraphs) -> bool:
+        """Return whether the rows of the session are in the database that has these states."""
+        return database_of(self._session) == graphs.place
 
     def begin(self, point: Point, *, addressed: bool) -> bool:
         """Make the files those from which a run goes on; return whether they went back to those of the checkpoint."""

@@ -232,3 +232,8 @@ def at_work(session: Session) -> Generator[SessionRun]:
     """Do work of this package on a session that is open, as one of its calls."""
     with session._working():  # noqa: SLF001 - of this module # pyright: ignore[reportPrivateUsage] - of this module
         yield session._opened  # noqa: SLF001 - of this module # pyright: ignore[reportPrivateUsage] - of this module
+
+
+def database_of(session: Session) -> object:
+    """Return the file or the address of the database that has the rows of a session."""
+    return session._services.adapters.database_place  # noqa: SLF001 - of this module # pyright: ignore[reportPrivateUsage] - of this module

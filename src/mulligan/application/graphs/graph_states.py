@@ -30,11 +30,12 @@ class GraphStateService(Struct, kw_only=True, frozen=True, eq=False):
     ) -> tuple[GraphState, Sequence[GraphWrite]] | None:
         """Return the state at a checkpoint, or at the newest, with what tasks wrote since."""
         with self.database.reading() as db:
+            graphs = db.graphs
             if checkpoint_id is None:
-                state = db.graphs.newest(thread, namespace)
+                state = graphs.newest(thread, namespace)
             else:
-                state = db.graphs.get(GraphPlace(thread, namespace, checkpoint_id))
-            return None if state is None else (state, db.graphs.writes(state.place))
+                state = graphs.get(GraphPlace(thread, namespace, checkpoint_id))
+            return None if state is None else (state, graphs.writes(state.place))
 
     def find(
         self,
@@ -83,7 +84,11 @@ class GraphStateService(Struct, kw_only=True, frozen=True, eq=False):
         """Give a thread all checkpoints of another one, in the place of its own."""
         with act("graph.put"), self.database.writing() as db:
             db.graphs.copy(source, target)
-            db.graph_positions.forget(target)
+            db.graph_positions.copy(source, target)
+
+    def copy_files(self, source: str, target: str) -> None:
+        """Hold the files of a graph for its copy too, where another saver keeps their states."""
+        with act("graph.put"), self.database.writing() as db:
             db.graph_positions.copy(source, target)
 
     def forget_files(self, threads: Sequence[str]) -> None:

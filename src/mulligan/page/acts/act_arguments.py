@@ -27,6 +27,14 @@ _Paths: TypeAlias = Annotated[
 ]
 
 
+_Agreed: TypeAlias = Annotated[
+    int | None,
+    Meta(
+        title="Agreed", description="The entry of a preview: if it would be another one now, nothing is done."
+    ),
+]
+
+
 class ActArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The arguments of an act."""
 
@@ -60,12 +68,14 @@ class Undo(ActArguments, frozen=True, kw_only=True):
         ),
     ] = False
     onto_branch: _OntoBranch = False
+    agreed: _Agreed = None
 
 
 class Redo(ActArguments, frozen=True, kw_only=True):
     """The arguments of `redo`."""
 
     onto_branch: _OntoBranch = False
+    agreed: _Agreed = None
 
 
 class Rollback(ActArguments, frozen=True, kw_only=True):

@@ -31,6 +31,7 @@ class ActOutcome(Struct, frozen=True, kw_only=True):
     hidden: int = 0  # caches that it touches, too
     plan: str | None = None  # that it is about
     notes: tuple[str, ...] = ()  # what else a reader should know
+    entry: int | None = None  # of the timeline, that it takes back or brings back
 
     @property
     def seen(self) -> str:

@@ -38,6 +38,7 @@ class Act(Struct, frozen=True, kw_only=True):
         facts = {name: value for name, value in asdict(wish).items() if value != usual[name]}
         if isinstance(wish, wishes.RestorePaths) and wish.entry is not None:
             facts["checkpoint"] = str(facts.pop("entry"))
+        facts.pop("agreed", None)  # who types the command sees what it means
         if isinstance(wish, wishes.ResolveWith):  # what is typed is in a file there
             facts.pop("seen", None)
             facts |= {"content": ...} if wish.content is not None else {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mulligan.api.document import Reply
 from mulligan.api.replies import undone_reply
 from mulligan.domain.text.plural import counted
-from mulligan.errors import ProjectUnwell
+from mulligan.errors import NothingToUndo, ProjectUnwell
 from mulligan.page.acts.act_outcomes import ActOutcome, Touched, of_restores, of_return, plans_named
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 def undo(project: Project, wish: wishes.Undo, *, dry_run: bool) -> ActOutcome:
     """Take back what was done last and still counts, or what is named."""
     what = None if wish.only else project.entry_to_undo(wish.what, settle=not dry_run)
+    if wish.agreed is not None and what != wish.agreed:
+        raise NothingToUndo(reason=f"since the preview of entry {wish.agreed} something else was done")
     undone = project.undo(
         what,
         only=wish.only,
@@ -32,7 +34,7 @@ def undo(project: Project, wish: wishes.Undo, *, dry_run: bool) -> ActOutcome:
 
 def redo(project: Project, wish: wishes.Redo, *, dry_run: bool) -> ActOutcome:
     """Bring back what was undone last."""
-    done = project.redo(dry_run=dry_run, onto_branch=wish.onto_branch)
+    done = project.redo(wish.agreed, dry_run=dry_run, onto_branch=wish.onto_branch)
     return _undone(done, "would be brought back" if dry_run else "is brought back")
 
 
@@ -56,6 +58,7 @@ def _undone(done: Undone, verb: str) -> ActOutcome:
         hidden=sum(change.hidden for change in done.changes_reverted),
         plan=done.handle,
         notes=tuple(running),
+        entry=entry.number if entry is not None else None,
     )
 
 

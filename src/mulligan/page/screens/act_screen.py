@@ -8,10 +8,12 @@ from urllib.parse import parse_qsl
 from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.inspect import BoolType, LiteralType, StrType, UnionType, VarTupleType, type_info
 from msgspec.inspect import Metadata as MetaType
+from msgspec.structs import replace
 from starlette.responses import RedirectResponse
 
 from mulligan.api.operations.command_words import command_line
 from mulligan.errors import MulliganError, UsageWrong
+from mulligan.page.acts.act_arguments import Redo, Undo
 from mulligan.page.acts.act_table import ACTS
 from mulligan.page.request_guard import ACT_FIELD
 from mulligan.page.screens.page_links import address
@@ -72,7 +74,7 @@ class ActScreen:
         preview = await self._preview(act, wish)
         if isinstance(preview, MulliganError) or preview.reply.error is not None or preview.seen != seen:
             return await self._shown(request, act, given, again=True)
-        job = self._jobs.start(act, wish)
+        job = self._jobs.start(act, _agreed(wish, preview))
         await job.ended(_AT_ONCE)
         return RedirectResponse(address("/job", number=job.number), 303)
 
@@ -173,6 +175,13 @@ def _given(act: Act, fields: Iterable[tuple[str, str]]) -> dict[str, object]:
     return found
 
 
+def _agreed(wish: ActArguments, preview: ActOutcome) -> ActArguments:
+    """Return the arguments with the entry that a preview meant by `newest`: it is that one or none."""
+    if preview.entry is None or not isinstance(wish, Undo | Redo):
+        return wish
+    return replace(wish, agreed=preview.entry)
+
+
 def _wish(act: Act, given: Mapping[str, object]) -> ActArguments | UsageWrong:
     try:
         return convert(dict(given), act.arguments, strict=False)
@@ -182,7 +191,8 @@ def _wish(act: Act, given: Mapping[str, object]) -> ActArguments | UsageWrong:
 
 def _not_usual(wish: ActArguments) -> dict[str, object]:
     usual = {field.name: field.default for field in _struct(type(wish)).fields}
-    named = [name for name in usual if name not in _TYPED]  # too long for an address
+    # Texts are too long for an address, and another time another entry may be the newest.
+    named = [name for name in usual if name not in (*_TYPED, "agreed")]
     return {name: value for name in named if (value := getattr(wish, name)) != usual[name]}
 
 

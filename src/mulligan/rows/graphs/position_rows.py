@@ -52,7 +52,8 @@ class GraphPositionRepository(RowRepository):
         )
 
     def copy(self, source: str, target: str) -> None:
-        """Let plans hold the files of a graph for another one too."""
+        """Let plans hold the files of a graph for another one too, in the place of those that it had."""
+        self.forget(target)
         for row in self._db.rows(_OF_ALL_PLANS, (kept_word(source),)):
             position = _position(row)
             self.move(position.plan_id, target, position.checkpoint_id, position.group_id)
