@@ -77,6 +77,21 @@ def test_what_an_earlier_capture_left_is_not_relied_on_when_it_is_gone(machine: 
             commit(other)
 
 
+def test_what_others_stored_meanwhile_is_not_relied_on_when_it_is_gone(
+    machine: Open, tree: Path, tmp_path: Path
+) -> None:
+    one, other = machine(), machine()
+    (tmp_path / "first").mkdir()
+    with one.leases.shared(Lease.OBJECTS):
+        take(one.store(), tmp_path / "first")
+        take(other.store(), tree)
+        snapshot = take(one.store(), tree)
+        sweep(machine(), take(machine().store(), tmp_path / "first"))
+        assert not is_sound(machine(), snapshot), "without the check it would be lost"
+        with pytest.raises(StoreMoved):
+            commit(one)
+
+
 def test_packs_that_were_joined_lose_nothing(machine: Open, tree: Path) -> None:
     one, other = machine(), machine()
     taken = history(one.store(), tree, 30)

@@ -9,6 +9,7 @@ import pytest
 from mulligan.adapters.snapshots.watch import tree_journal
 from mulligan.adapters.snapshots.watch.inotify import Inotify
 from mulligan.adapters.snapshots.watch.tree_journal import TreeJournal, Unreported
+from mulligan.osfiles.moves import exchange
 from tests.support.snapshot_world import tree_at
 
 
@@ -51,6 +52,26 @@ def test_what_a_folder_that_moved_holds_is_followed_there(tree: Path, journal: T
     assert report.paths is None or {"one", "two/one"} <= {*report.paths}
     (tree / "two" / "one" / "deep" / "file").write_text("changed")
     assert "two/one/deep/file" in (journal.report(report.token).paths or ())
+
+
+@pytest.mark.parametrize("names", ["one two", "two one", "one ../outside", "../outside one"])
+def test_folders_that_changed_places_are_followed_in_their_new_ones(
+    tree: Path, journal: TreeJournal, tmp_path: Path, names: str
+) -> None:
+    (tree / "two" / "deep").mkdir()
+    (tmp_path / "outside" / "deep").mkdir(parents=True)
+    token = journal.report(b"").token
+    fd = os.open(tree, os.O_RDONLY)
+    one, other = names.split()
+    assert exchange(fd, one, fd, other)
+    os.close(fd)
+    token = journal.report(token).token
+    for place in ("one/new", "one/deep/new", "two/new", "two/deep/new"):
+        (tree / place).write_text("new")
+    report = journal.report(token)
+    assert report.paths is None or {*report.paths} >= {"one/new", "one/deep/new", "two/new", "two/deep/new"}
+    (tmp_path / "outside" / "deep" / "new").write_text("new")
+    assert journal.report(report.token).paths == ()
 
 
 def test_what_left_the_tree_is_followed_no_longer(tree: Path, journal: TreeJournal, tmp_path: Path) -> None:

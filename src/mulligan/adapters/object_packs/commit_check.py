@@ -31,7 +31,7 @@ class CommitCheck(RowGuard):
         self._depth = 0
         self._begun = 0.0
         self._noted: Moment | None = None
-        self._standing: frozenset[str] = frozenset()  # listed when it was noted, and not about to go
+        self._standing: frozenset[str] = frozenset()  # listed since it was noted, and not about to go
         self._leaving: frozenset[str] = frozenset()
         self.own: set[str] = set()  # packs that this work stored; no row names them before it commits
 
@@ -53,11 +53,13 @@ class CommitCheck(RowGuard):
                 self._forget()
 
     def note(self) -> None:
-        """Note which packs there are; the first time counts, since what was found then may be relied on."""
-        if self._depth and self._noted is None:
-            register = self._register
+        """Note which packs there are. What was found at any time since the first may be relied on."""
+        if not self._depth:
+            return
+        register = self._register
+        if self._noted is None:
             self._noted, self._leaving = register.seen, register.doomed
-            self._standing = frozenset(register.sizes.keys() - register.doomed)
+        self._standing |= register.sizes.keys() - register.doomed
 
     def before_rows(self, connection: SqlConnection) -> None:
         """Check, at the beginning of a transaction that writes rows; StoreMoved where bytes may be missing."""

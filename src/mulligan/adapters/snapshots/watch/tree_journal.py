@@ -311,6 +311,9 @@ class TreeJournal:
                 self._detach(child)
                 if mask & inotify.MOVED_FROM:
                     self._moving_spots[event.cookie] = child
+            if mask & inotify.MOVED_FROM and excluded is not None:
+                # Where two names were exchanged, another folder came before this one is reported to have left.
+                self._enter(spot, name, excluded, came=self._now)
             return
         if mask & inotify.MOVED_TO and (moved := self._moving_spots.pop(event.cookie, None)) is not None:
             # What patterns exclude depends on the path: its folders are listed again under the new one.
