@@ -25,7 +25,9 @@ def world(tmp_path: Path) -> World:
 
 
 @contextmanager
-def before(name: str, meddle: Callable[[], object], *, when: Callable[[], bool] = lambda: True) -> Iterator[None]:
+def before(
+    name: str, meddle: Callable[[], object], *, when: Callable[[], bool] = lambda: True
+) -> Iterator[None]:
     """Do something once, right before an act."""
     done: list[bool] = []
 
@@ -108,7 +110,9 @@ def test_a_name_that_goes_before_it_is_moved_out_is_reported(
     assert stopped(world) == str(world.real / "gone")
 
 
-def test_a_name_that_is_taken_between_two_moves_is_theirs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_is_taken_between_two_moves_is_theirs(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without an exchange, what came out is kept beside what someone saved in between."""
     place = aside.Aside.place
     monkeypatch.setattr(aside, "exchange", lambda *_: False)
@@ -249,7 +253,9 @@ def two_names(tmp_path: Path) -> tuple[Any, Snapshot]:
     return store, store.capture(tree_at(tree), Watcher()).snapshot
 
 
-def test_two_names_that_are_one_there_are_refused_in_a_new_folder(tmp_path: Path, ignoring_case: None) -> None:
+def test_two_names_that_are_one_there_are_refused_in_a_new_folder(
+    tmp_path: Path, ignoring_case: None
+) -> None:
     store, snapshot = two_names(tmp_path)
     with pytest.raises(RestoreFailed) as caught:
         bring_back(store, snapshot, tmp_path / "new")
@@ -259,7 +265,9 @@ def test_two_names_that_are_one_there_are_refused_in_a_new_folder(tmp_path: Path
     assert not (tmp_path / "new").exists()
 
 
-def test_a_name_that_goes_makes_room_for_the_same_in_other_letters(tmp_path: Path, ignoring_case: None) -> None:
+def test_a_name_that_goes_makes_room_for_the_same_in_other_letters(
+    tmp_path: Path, ignoring_case: None
+) -> None:
     tree = tmp_path / "tree"
     (tree / "gone").mkdir(parents=True)
     (tree / "readme").write_text("target")
@@ -353,7 +361,9 @@ def test_what_is_written_through_a_descriptor_of_a_single_file_goes_back(
     assert Path(str(caught.value.facts["paths"])).read_text() == "present"
 
 
-def test_a_single_file_that_is_open_for_writing_is_refused(single: Callable[[], None], tmp_path: Path) -> None:
+def test_a_single_file_that_is_open_for_writing_is_refused(
+    single: Callable[[], None], tmp_path: Path
+) -> None:
     with (tmp_path / "real" / "data").open("r+"), pytest.raises(FileInUse):
         single()
 
