@@ -1,4 +1,4 @@
-"""Searches through all processes of the system, of which threads that ask at the same time share the next one."""
+"""Searches through all processes of the system: threads that ask at the same time share the next one."""
 
 import threading
 from collections.abc import Callable
