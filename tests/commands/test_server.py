@@ -18,7 +18,8 @@ import pytest
 import mulligan
 from mulligan.adapters.local_server import server_place
 from mulligan.adapters.local_server.frame_stream import FrameStream, connect, listen
-from mulligan.adapters.local_server.server_place import ServerPlace, ServerRecord
+from mulligan.adapters.local_server.server_place import ServerPlace, ServerRecord, is_served
+from mulligan.api.local_server import server_operations
 from mulligan.domain.server.frames import encode
 from mulligan.domain.server.words import Request, Word
 from mulligan.errors import SystemFailed
@@ -163,6 +164,22 @@ class TestFaults:
         assert [start.communicate(timeout=PATIENCE)[1] for start in starts] == [b""] * 4
         assert {start.returncode for start in starts} == {0}
         assert data_of(project, "serve", "--status")["running"]
+
+    def test_one_that_takes_the_place_of_another_is_ended_with_it(
+        self, project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pids = [started(project)["pid"]]
+
+        def look(home: Path) -> bool:
+            if len(pids) == 1:  # as if another one had begun to start before
+                wait_until(lambda: not is_served(home), "the server ended")
+                pids.append(started(project)["pid"])
+            return is_served(home)
+
+        monkeypatch.setattr(server_operations, "is_served", look)
+        assert data_of(project, "serve", "--stop") == {"running": False, "stopped": True}
+        assert data_of(project, "serve", "--status") == {"running": False}
+        wait_until(lambda: all(map(is_gone, pids)), "both servers ended")
 
     def test_bytes_that_are_no_request_harm_nobody(self, project: Path) -> None:
         pid = started(project)["pid"]

@@ -187,11 +187,24 @@ def server_status(home: Path, around: Surroundings) -> ServerStatus | None:
 
 
 def stop_server(home: Path, around: Surroundings) -> bool:
-    """End the server of a project home and wait until it has; return False where none runs."""
+    """End the server of a project home and wait until it has; return False where none runs.
+
+    Another server that was about to start takes the place of one that ends: it is ended as well.
+    """
     place = ServerPlace(home=home, environ=around.environ)
-    if ask_server(home, around, [Request.STOP], _SHORT) is None:
+
+    def ask() -> bool:
+        return ask_server(home, around, [Request.STOP], _SHORT) is not None
+
+    def is_over() -> bool:
+        served = is_served(home)
+        if served:
+            ask()
+        return not served
+
+    if not ask():
         return False
-    if not _until(lambda: not is_served(home)):
+    if not _until(is_over):
         raise ServerSilent(home=str(home), reason="it does not end", log=str(place.log))
     return True
 
