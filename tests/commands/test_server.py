@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -18,8 +18,7 @@ import pytest
 import mulligan
 from mulligan.adapters.local_server import server_place
 from mulligan.adapters.local_server.frame_stream import FrameStream, connect, listen
-from mulligan.adapters.local_server.server_place import ServerPlace, ServerRecord, is_served
-from mulligan.api.local_server import server_operations
+from mulligan.adapters.local_server.server_place import ServerPlace, ServerRecord
 from mulligan.domain.server.frames import encode
 from mulligan.domain.server.words import Request, Word
 from mulligan.errors import SystemFailed
@@ -165,22 +164,6 @@ class TestFaults:
         assert {start.returncode for start in starts} == {0}
         assert data_of(project, "serve", "--status")["running"]
 
-    def test_one_that_takes_the_place_of_another_is_ended_with_it(
-        self, project: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        pids = [started(project)["pid"]]
-
-        def look(home: Path) -> bool:
-            if len(pids) == 1:  # as if another one had begun to start before
-                wait_until(lambda: not is_served(home), "the server ended")
-                pids.append(started(project)["pid"])
-            return is_served(home)
-
-        monkeypatch.setattr(server_operations, "is_served", look)
-        assert data_of(project, "serve", "--stop") == {"running": False, "stopped": True}
-        assert data_of(project, "serve", "--status") == {"running": False}
-        wait_until(lambda: all(map(is_gone, pids)), "both servers ended")
-
     def test_bytes_that_are_no_request_harm_nobody(self, project: Path) -> None:
         pid = started(project)["pid"]
         cut_off = b"mlg1\1\0\0\0\4\0\0\0\xff\xff\xff\xff"
@@ -290,6 +273,31 @@ class TestOthers:
             place_of(project).write(ServerRecord(socket=str(runtime / "other"), pid=1))
             assert data_of(project, "serve", "--status") == {"running": False}
             server.join(PATIENCE)
+
+    def test_a_server_that_takes_the_place_of_a_stopped_one_is_stopped_too(
+        self, project: Path, runtime: Path
+    ) -> None:
+        """One that was started at the same time waits for the place, and has it before anyone looks."""
+        asked: list[bytes] = []
+
+        def answer() -> None:
+            with place_of(project).held():
+                held.set()
+                for _ in range(2):
+                    connected, _ = listening.accept()
+                    with connected:
+                        asked.append(connected.recv(100))
+                        connected.sendall(encode([Word.DONE]))
+
+        held = Event()
+        with listen(runtime / "others") as listening:
+            servers = Thread(target=answer)
+            servers.start()
+            assert held.wait(PATIENCE)
+            place_of(project).write(ServerRecord(socket=str(runtime / "others"), pid=1))
+            assert data_of(project, "serve", "--stop") == {"running": False, "stopped": True}
+            servers.join(PATIENCE)
+        assert asked == [encode([Request.STOP])] * 2
 
     def test_a_long_path_for_sockets_is_not_used(
         self, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

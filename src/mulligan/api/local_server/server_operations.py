@@ -187,23 +187,18 @@ def server_status(home: Path, around: Surroundings) -> ServerStatus | None:
 
 
 def stop_server(home: Path, around: Surroundings) -> bool:
-    """End the server of a project home and wait until it has; return False where none runs.
-
-    Another server that was about to start takes the place of one that ends: it is ended as well.
-    """
+    """End the server of a project home and wait until it has; return False where none runs."""
     place = ServerPlace(home=home, environ=around.environ)
-
-    def ask() -> bool:
-        return ask_server(home, around, [Request.STOP], _SHORT) is not None
+    if ask_server(home, around, [Request.STOP], _SHORT) is None:
+        return False
 
     def is_over() -> bool:
-        served = is_served(home)
-        if served:
-            ask()
-        return not served
-
-    if not ask():
+        if not is_served(home):
+            return True
+        # Another server may have been waiting to start, and have taken the place of the one that ended.
+        ask_server(home, around, [Request.STOP], _SHORT)
         return False
+
     if not _until(is_over):
         raise ServerSilent(home=str(home), reason="it does not end", log=str(place.log))
     return True
