@@ -31,7 +31,7 @@ _WORK_FILES = {
     "forks": 10_000,
     "variants": 10_000,
     "real-path": 0,
-    "queues": 0,
+    "queues": 1_000,  # plans
     "shared-steps": 0,
     "graph-states": 0,
     "graph-steps": 10_000,
