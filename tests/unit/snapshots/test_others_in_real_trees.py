@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mulligan.adapters.snapshots.restore import aside, collisions, real_tree
 from mulligan.boundaries import watch
 from mulligan.domain.checkpoints.snapshot import Snapshot
-from mulligan.errors import FileInUse, RestoreFailed, TreeChanged
+from mulligan.errors import FileInUse, RestoreFailed, SystemFailed, TreeChanged
 from mulligan.ports import Replacement, WorkingTree
 from tests.support.snapshot_world import Watcher, bring_back, new_store, picture, tree_at
 from tests.unit.snapshots.test_saved_meanwhile import MINE, World, make_world
@@ -384,3 +384,44 @@ def test_a_new_single_file_may_be_on_another_filesystem(
         "data": "target",
         "data-new": "target",
     }
+
+
+# --- what killed restores left ---------------------------------------------------------------------------------
+
+
+def test_an_aside_that_a_recovery_takes_for_abandoned_is_made_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, made = os.open, list[Path]()
+
+    def taken_away(path: Any, flags: int, mode: int = 0o777, **how: Any) -> int:
+        if isinstance(path, Path) and path.name == aside.JOURNAL and flags & os.O_CREAT and not made:
+            made.append(path.parent)
+            path.parent.rmdir()
+        return opened(path, flags, mode, **how)
+
+    monkeypatch.setattr(os, "open", taken_away)
+    world.restore()
+    assert made
+    assert picture(world.real) == world.wanted
+
+
+def test_a_damaged_journal_is_reported_with_its_aside(world: World) -> None:
+    place = world.folder / "store" / "asides" / "0123456789abcdef"
+    place.mkdir(parents=True)
+    (place / aside.JOURNAL).write_text("no line of ours\n")
+    with pytest.raises(SystemFailed) as caught:
+        world.restore()
+    assert caught.value.facts["path"] == str(place)
+    assert (world.real / "changed").read_text() == "present"
+
+
+def test_asides_of_trees_that_are_gone_and_those_without_a_word_are_cleared(world: World) -> None:
+    asides = world.folder / "store" / "asides"
+    for name, text in (("empty", ""), ("cut off", '{"tree": "/no')):
+        (asides / name).mkdir(parents=True)
+        (asides / name / aside.JOURNAL).write_text(text)
+    (asides / "without").mkdir()
+    assert world.store.clear_leftovers([world.tree], dry_run=True).work_folders == 2
+    assert world.store.clear_leftovers([world.tree], dry_run=False).work_folders == 2
+    assert list(asides.iterdir()) == []
