@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
     from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
     from mulligan.adapters.sandboxes.git.git_context import GitContext
+    from mulligan.adapters.sandboxes.git.remote.remote_context import RemoteContext
+    from mulligan.adapters.sandboxes.git.remote.remote_copy import RemoteSandboxes
+    from mulligan.adapters.sandboxes.git.remote.remote_ref import RemoteBranches
     from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
     from mulligan.adapters.sandboxes.parked_trees import ParkedTrees
     from mulligan.adapters.sandboxes.private_sandbox import Workplace
@@ -63,6 +66,8 @@ class ProjectSandboxes:
                 (ResourceType.FS_DIRECTORY, in_place): lambda: self._folders_in_place,
                 (ResourceType.GIT_CHECKOUT, Strategy.GIT_WORKTREE): lambda: self._checkouts,
                 (ResourceType.GIT_CHECKOUT, in_place): lambda: self._checkouts_in_place,
+                (ResourceType.GIT_REMOTE, Strategy.GIT_WORKTREE): lambda: self._remotes,
+                (ResourceType.GIT_REMOTE, in_place): lambda: self._remote_branches,
                 (ResourceType.SQLITE, copied): lambda: self._databases,
                 (ResourceType.SQLITE, in_place): lambda: self._databases_in_place,
             },
@@ -118,6 +123,29 @@ class ProjectSandboxes:
         from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
 
         return InPlaceCheckouts(self._git)
+
+    @cached_property
+    def _remote_git(self) -> RemoteContext:
+        from mulligan.adapters.sandboxes.git.remote.branch_clones import BranchClones
+        from mulligan.adapters.sandboxes.git.remote.remote_context import RemoteContext
+        from mulligan.domain.resources.placement import CLONES
+
+        git = self._git
+        clones = BranchClones(git.git.to_servers(self._around.environ), self._project.home / CLONES)
+        own = (git.place, git.git, git.repositories, git.moved, git.known, git.arrived)
+        return RemoteContext(*own, clones=clones)
+
+    @cached_property
+    def _remotes(self) -> RemoteSandboxes:
+        from mulligan.adapters.sandboxes.git.remote.remote_copy import RemoteSandboxes
+
+        return RemoteSandboxes(self._remote_git)
+
+    @cached_property
+    def _remote_branches(self) -> RemoteBranches:
+        from mulligan.adapters.sandboxes.git.remote.remote_ref import RemoteBranches
+
+        return RemoteBranches(self._remote_git)
 
     @cached_property
     def _folders(self) -> DirectorySandboxes:
