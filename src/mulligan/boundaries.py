@@ -409,7 +409,7 @@ ACTS_APART: dict[str, tuple[str, str, str]] = {
     "pack.upload": (_NONE, "nothing", "an object that no row names; a gc after a day removes it"),
     "clone.make": (
         _NAMES,
-        "a clone that is not complete, in a temporary folder; whoever needs it makes it again",
+        "a clone that is not complete, in a temporary folder; the next command that needs it makes it again",
         "a clone that can be deleted, and is made again",
     ),
     "ref.push": (

@@ -1,4 +1,4 @@
-"""A process that dies around a push: the next claim of the plan puts the branch back, or leaves what others built on."""
+"""A process that dies around a push: the next claim puts the branch back, or leaves what others built on it."""
 
 import signal
 
@@ -7,7 +7,13 @@ import pytest
 from tests.remotes.remote_world import RemoteWorld
 
 # The push, and what is recorded right before and right after it.
-STRIKES = ("before:ref.push", "after:ref.push", "after:apply.ready", "before:apply.settle", "after:apply.settle")
+STRIKES = (
+    "before:ref.push",
+    "after:ref.push",
+    "after:apply.ready",
+    "before:apply.settle",
+    "after:apply.settle",
+)
 
 
 @pytest.mark.parametrize("strike", STRIKES)

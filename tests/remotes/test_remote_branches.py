@@ -187,9 +187,8 @@ def test_nothing_to_apply_pushes_nothing(world: RemoteWorld) -> None:
 def test_a_session_works_on_one(world: RemoteWorld) -> None:
     project = mulligan.open(world.project)
     site = mulligan.git_remote(str(world.server), "main")
-    with project.session("tidy", resources={"site": site}) as session:
-        with session.step("edit"):
-            (Path(session.path("site")) / "notes.txt").write_text("of a session\n")
+    with project.session("tidy", resources={"site": site}) as session, session.step("edit"):
+        (Path(session.path("site")) / "notes.txt").write_text("of a session\n")
     world.data("apply", "--yes", "tidy")
     assert world.text() == "of a session\n"
 

@@ -43,11 +43,13 @@ class ProjectSandboxes:
         around: Surroundings,
         here: str | None,
         pool: Callable[[], int],
+        prepare: Callable[[], None],
     ) -> None:
         """Capture into this store; git is the user's own, with the caller's environment. Keep `pool` parked trees.
 
-        `here` is the id of this machine in a shared project.
+        `here` is the id of this machine in a shared project; `prepare` makes the home, if it is yet to be made.
         """
+        self._prepare = prepare
         self._here = here
         self._store = store
         self._project = place
@@ -131,7 +133,9 @@ class ProjectSandboxes:
         from mulligan.domain.resources.placement import CLONES
 
         git = self._git
-        clones = BranchClones(git.git.to_servers(self._around.environ), self._project.home / CLONES)
+        clones = BranchClones(
+            git.git.to_servers(self._around.environ), self._project.home / CLONES, self._prepare
+        )
         own = (git.place, git.git, git.repositories, git.moved, git.known, git.arrived)
         return RemoteContext(*own, clones=clones)
 

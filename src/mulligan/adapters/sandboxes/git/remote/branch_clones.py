@@ -7,7 +7,7 @@ look at the branch fetches it, and discards what a killed process left in the wo
 import fcntl
 import os
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,6 +30,7 @@ class BranchClones(Struct, frozen=True, eq=False):
 
     git: Git  # one that may use networks
     home: Path  # the folder for them
+    prepare: Callable[[], None]  # makes the project home, if it is yet to be made
 
     def has(self, location: Path) -> bool:
         """Return whether a path is the place of one of them."""
@@ -45,7 +46,8 @@ class BranchClones(Struct, frozen=True, eq=False):
     def held(self, location: Path) -> Generator["HeldClone"]:
         """Have a clone to oneself; git commands that outlive a killed process keep it from others until they end."""
         if not self.home.is_dir():
-            self.home.mkdir(mode=0o700)
+            self.prepare()
+            self.home.mkdir(mode=0o700, exist_ok=True)
         descriptor = os.open(
             self.home / f"{location.name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
         )
@@ -154,7 +156,7 @@ class HeldClone(Struct, frozen=True, eq=False):
             raise self._unreachable(str(exc.facts["reason"])) from exc
 
     def _unreachable(self, said: str) -> RemoteUnreachable:
-        return RemoteUnreachable(url=self.remote.url, reason=_reason(said) or "git gives no reason")
+        return RemoteUnreachable(url=self.remote.url, reason=_reason(said) or "git names no reason")
 
 
 def _reason(said: str) -> str:
