@@ -136,8 +136,15 @@ class ProjectSandboxes:
         clones = BranchClones(
             git.git.to_servers(self._around.environ), self._project.home / CLONES, self._prepare
         )
-        own = (git.place, git.git, git.repositories, git.moved, git.known, git.arrived)
-        return RemoteContext(*own, clones=clones)
+        return RemoteContext(
+            place=git.place,
+            git=git.git,
+            repositories=git.repositories,
+            moved=git.moved,
+            known=git.known,
+            arrived=git.arrived,
+            clones=clones,
+        )
 
     @cached_property
     def _remotes(self) -> RemoteSandboxes:

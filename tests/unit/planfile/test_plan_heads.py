@@ -150,7 +150,7 @@ resources:
         ("{a: {type: git-remote, url: /x}}", (1, 16, "resources.a"), "the key `ref` is missing"),
         (
             "{a: {type: git-remote, url: /x, ref: main, location: x}}",
-            (1, 64, "resources.a.location"),
+            (1, 65, "resources.a.location"),
             "`location` is not for a git-remote",
         ),
         (
@@ -166,7 +166,7 @@ resources:
         (
             "{a: {type: git-remote, url: /x, ref: refs/tags/v1}}",
             (1, 49, "resources.a.ref"),
-            "is not a branch",
+            "'refs/tags/v1' is not a branch",
         ),
         (
             "{a: {type: git-remote, url: /x, ref: main}, b: {type: git-remote, url: /x, ref: refs/heads/main}}",
