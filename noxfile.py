@@ -113,9 +113,8 @@ def sweeps(session: nox.Session) -> None:
     checkpoints = {"MULLIGAN_TEST_CHECKPOINTS": "10000", "MULLIGAN_TEST_STEPS": "10000"}
     examples = {"MULLIGAN_LONG_RUN": "10"}
     python(session, "pytest", "-s", *LONG_TESTS, "tests/sweeps", *session.posargs, env=checkpoints)
-    python(
-        session, "pytest", "-n", PROCESSES, *LONG_TESTS, "tests/properties", *session.posargs, env=examples
-    )
+    further = ["tests/properties", "tests/hostile/test_rows.py"]
+    python(session, "pytest", "-n", PROCESSES, *LONG_TESTS, *further, *session.posargs, env=examples)
 
 
 @nox.session
