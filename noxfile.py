@@ -266,8 +266,8 @@ def chaos(session: nox.Session) -> None:
 def integration_tests(session: nox.Session) -> None:
     """Behave, and beside it Robot Framework, which runs the installed program as users have it: not measured."""
     behave, robot = fresh(REPORTS / "behave"), fresh(REPORTS / "robot")
-    run_in_parallel = ["--processes", OUTSIDE, "--no-pabotlib", "--artifactsinsubfolders"]
-    run_in_parallel += ["--ordering", "robot/longest_first.txt"]
+    # In chunks: Robot Framework is started for each of these, and not for each suite.
+    run_in_parallel = ["--processes", OUTSIDE, "--no-pabotlib", "--artifactsinsubfolders", "--chunk"]
     outputs = ["--outputdir", str(robot), "--xunit", "xunit.xml"]
     with (
         in_memory() as temporary,
