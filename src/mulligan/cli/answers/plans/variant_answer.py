@@ -83,11 +83,8 @@ def _check(variant: Variant) -> str:
     if variant.check is None:
         return "-"
     status = variant.check_exit_status
-    return (
-        variant.check.value
-        if variant.passed or status is None
-        else f"{variant.check.value} ({brief_status(status)})"
-    )
+    shown = "" if variant.passed or status is None else f" ({brief_status(status)})"
+    return variant.check.value + shown
 
 
 def _lines(variant: Variant) -> str:
