@@ -463,6 +463,8 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
         }  # a new one, if the prompt was undone meanwhile
         if self.event.background:
             detail["background"] = True
+        if self.event.delegate:
+            detail["delegate"] = self.event.delegate
         took = milliseconds(call.started_at, now)
         data: JsonObject = {
             "call_id": call.call_id,
