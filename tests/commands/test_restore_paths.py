@@ -445,12 +445,16 @@ def test_a_killed_restore_is_taken_back_and_said_so(project: Path) -> None:
     assert (project / "notes.md").read_text() == "notes\n"  # written, but not recorded
     error = data_of(project, "status", "tune")["error"]
     assert (error["recoverable"], "`mulligan doctor`" in error["hint"]) == (True, True)
+    (message,) = ask(project, "log")["messages"]
+    assert message.startswith("tune: the process that changed real files")
+    assert "`mulligan doctor`" in message
     answer = ask(project, "restore", "--dry-run", "tune@1", "notes.md")
     assert any("interrupted" in message for message in answer["messages"])
     (found,) = data_of(project, "doctor")["findings"]
     assert (found["area"], found["repaired"]) == ("leftovers", True)
     assert (project / "notes.md").read_text() == "mine\n"
     assert data_of(project, "status", "tune")["error"] is None
+    assert ask(project, "log")["messages"] == []
     data_of(project, "restore", "--yes", "tune@1", "notes.md")
     assert (project / "notes.md").read_text() == "notes\n"
 
