@@ -1,4 +1,4 @@
-"""The command `undo --only`: calls of subagents, runs in place beside calls, and calls that are not known any longer."""
+"""The command `undo --only`: calls of subagents, runs in place beside calls, and what is not known any longer."""
 
 import shutil
 from pathlib import Path
