@@ -1,8 +1,10 @@
 """How commands ended, in words."""
 
+import signal
+
 import pytest
 
-from mulligan.domain.text.exit_status import brief_status, ended
+from mulligan.domain.text.exit_status import brief_status, ended, signal_name
 
 
 @pytest.mark.parametrize(
@@ -16,3 +18,8 @@ from mulligan.domain.text.exit_status import brief_status, ended
 )
 def test_a_signal_is_named_and_a_status_is_a_number(status: int, long: str, brief: str) -> None:
     assert (ended(status), brief_status(status)) == (long, brief)
+
+
+def test_signals_have_the_names_of_this_system() -> None:
+    named = [number for number in signal.valid_signals() if number < signal.SIGRTMIN]
+    assert {signal_name(number) for number in named} == {signal.Signals(number).name for number in named}

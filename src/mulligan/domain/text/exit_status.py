@@ -1,6 +1,45 @@
 """Exit statuses of commands in words."""
 
-import signal
+# Of Linux, from 1 on, but for the few processors that count them in their own way.
+_SIGNALS = (
+    *(
+        "SIGHUP",
+        "SIGINT",
+        "SIGQUIT",
+        "SIGILL",
+        "SIGTRAP",
+        "SIGABRT",
+        "SIGBUS",
+        "SIGFPE",
+        "SIGKILL",
+        "SIGUSR1",
+    ),
+    *(
+        "SIGSEGV",
+        "SIGUSR2",
+        "SIGPIPE",
+        "SIGALRM",
+        "SIGTERM",
+        "SIGSTKFLT",
+        "SIGCHLD",
+        "SIGCONT",
+        "SIGSTOP",
+        "SIGTSTP",
+    ),
+    *(
+        "SIGTTIN",
+        "SIGTTOU",
+        "SIGURG",
+        "SIGXCPU",
+        "SIGXFSZ",
+        "SIGVTALRM",
+        "SIGPROF",
+        "SIGWINCH",
+        "SIGIO",
+        "SIGPWR",
+    ),
+    "SIGSYS",
+)
 
 
 def ended(exit_status: int) -> str:
@@ -15,7 +54,4 @@ def brief_status(exit_status: int) -> str:
 
 def signal_name(number: int) -> str:
     """Return the name of a signal; without one, such as for a real-time signal, its number."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+    return _SIGNALS[number - 1] if 0 < number <= len(_SIGNALS) else f"signal {number}"
