@@ -1,10 +1,10 @@
 """Exit statuses of commands in words."""
 
 # Of Linux, from 1 on, but for the few processors that count them in their own way.
-_SIGNALS = """
-    SIGHUP SIGINT SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGKILL SIGUSR1 SIGSEGV SIGUSR2 SIGPIPE SIGALRM SIGTERM SIGSTKFLT
-    SIGCHLD SIGCONT SIGSTOP SIGTSTP SIGTTIN SIGTTOU SIGURG SIGXCPU SIGXFSZ SIGVTALRM SIGPROF SIGWINCH SIGIO SIGPWR SIGSYS
-""".split()
+_SIGNALS = (
+    "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT"
+    " CHLD CONT STOP TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS"
+)
 
 
 def ended(exit_status: int) -> str:
@@ -19,4 +19,5 @@ def brief_status(exit_status: int) -> str:
 
 def signal_name(number: int) -> str:
     """Return the name of a signal; without one, such as for a real-time signal, its number."""
-    return _SIGNALS[number - 1] if 0 < number <= len(_SIGNALS) else f"signal {number}"
+    names = _SIGNALS.split()
+    return f"SIG{names[number - 1]}" if 0 < number <= len(names) else f"signal {number}"
