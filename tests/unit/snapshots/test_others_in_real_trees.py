@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mulligan.adapters.snapshots.restore import aside, collisions, real_tree
+from mulligan.adapters.snapshots.restore import aside, real_tree
 from mulligan.boundaries import watch
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.errors import FileInUse, RestoreFailed, SystemFailed, TreeChanged
@@ -184,29 +184,29 @@ def test_another_failure_of_a_move_is_the_failure(world: World, monkeypatch: pyt
         world.restore()
 
 
-@pytest.mark.parametrize("what", ["mode", "attributes"])
-def test_facts_of_a_folder_that_both_change_stop_the_restore(tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize("fact", ["mode", "attributes"])
+def test_facts_of_a_folder_that_both_change_stop_the_restore(tmp_path: Path, fact: str) -> None:
     real = tmp_path / "real"
     (real / "inner").mkdir(parents=True)
     (real / "inner" / "file").write_text("target")
     store, tree = new_store(tmp_path / "store"), replace(tree_at(real), real=True)
     target = store.capture(tree, Watcher()).snapshot
     (real / "inner" / "file").write_text("present")
-    set_fact(real / "inner", what, 0o750, b"present")
+    set_fact(real / "inner", fact, 0o750, b"present")
     known = store.capture(tree, Watcher()).snapshot
 
     class Setter(Watcher):
-        def progress(self, what_is_done: str, done: int, total: int | None) -> None:
-            if what_is_done == "folders filled":
-                set_fact(real / "inner", what, 0o705, b"mine")
+        def progress(self, what: str, done: int, total: int | None) -> None:
+            if what == "folders filled":
+                set_fact(real / "inner", fact, 0o705, b"mine")
 
     with pytest.raises(TreeChanged) as caught:
         store.restore(target, tree, Setter(), known)
     assert caught.value.facts["paths"] == str(real / "inner")
 
 
-def set_fact(folder: Path, what: str, mode: int, value: bytes) -> None:
-    if what == "mode":
+def set_fact(folder: Path, fact: str, mode: int, value: bytes) -> None:
+    if fact == "mode":
         folder.chmod(mode)
     else:
         os.setxattr(folder, "user.said", value)
@@ -244,24 +244,20 @@ def ignoring_case(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "lstat", found)
 
 
-def two_names(tmp_path: Path) -> tuple[Any, Snapshot]:
+@pytest.mark.parametrize("names", [("README", "readme"), ("Größe", "GRÖSSE"), ("Cafe\u0301", "CAFÉ")])
+def test_two_names_that_are_one_there_are_refused_in_a_new_folder(
+    tmp_path: Path, ignoring_case: None, names: tuple[str, str]
+) -> None:
     tree = tmp_path / "tree"
-    (tree / "inner").mkdir(parents=True)
-    for name in ("README", "readme", "inner/Größe", "inner/grösse"):
+    tree.mkdir()
+    for name in names:
         (tree / name).write_text(name)
     store = new_store(tmp_path / "store")
-    return store, store.capture(tree_at(tree), Watcher()).snapshot
-
-
-def test_two_names_that_are_one_there_are_refused_in_a_new_folder(
-    tmp_path: Path, ignoring_case: None
-) -> None:
-    store, snapshot = two_names(tmp_path)
+    snapshot = store.capture(tree_at(tree), Watcher()).snapshot
     with pytest.raises(RestoreFailed) as caught:
         bring_back(store, snapshot, tmp_path / "new")
-    assert {caught.value.facts["path"], caught.value.facts["other"]} == {
-        str(tmp_path / "new" / name) for name in ("README", "readme")
-    }
+    refused = {caught.value.facts["path"], caught.value.facts["other"]}
+    assert refused == {str(tmp_path / "new" / name) for name in names}
     assert not (tmp_path / "new").exists()
 
 
@@ -298,10 +294,6 @@ def test_a_file_of_the_user_in_other_letters_is_in_the_way(tmp_path: Path, ignor
 
 def leaving_out(path: Path, name: str) -> WorkingTree:
     return tree_at(path, name)
-
-
-def test_a_name_of_letters_beyond_ascii_is_folded_as_filesystems_do() -> None:
-    assert collisions._folded("Cafe\u0301") == collisions._folded("CAFÉ")  # noqa: SLF001  the rule itself
 
 
 # --- single files --------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mulligan.adapters.snapshots.scan import shared_searches
 from mulligan.adapters.snapshots.scan.shared_searches import SharedSearches
 from tests.support.patience import wait_until
 
@@ -27,18 +28,32 @@ class Slow:
         return frozenset([number])
 
 
-def waiting(searches: SharedSearches) -> int:
-    return len(searches._changed._waiters)  # type: ignore[attr-defined]  # noqa: SLF001  nothing else shows it
+class Counted(threading.Condition):
+    """A condition that counts how often it was waited for."""
+
+    waits = 0
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits += 1  # under its lock
+        return super().wait(timeout)
 
 
-def test_all_who_ask_during_a_search_share_the_next_one(tmp_path: Path) -> None:
+@pytest.fixture
+def changed(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    """Return the condition on which searches wait."""
+    counted = Counted()
+    monkeypatch.setattr(shared_searches, "Condition", lambda: counted)
+    return counted
+
+
+def test_all_who_ask_during_a_search_share_the_next_one(tmp_path: Path, changed: Counted) -> None:
     search = Slow()
     searches = SharedSearches(search)
     with ThreadPoolExecutor(6) as threads:
         first = threads.submit(searches.on_device_of, tmp_path)
         wait_until(lambda: search.begun == 1, "a search is under way")
         others = [threads.submit(searches.on_device_of, tmp_path) for _ in range(5)]
-        wait_until(lambda: waiting(searches) == 5, "all others wait")
+        wait_until(lambda: changed.waits == 5, "all others wait")
         search.may_end.release(2)
         assert first.result() == {1}
         assert {answer.result() for answer in others} == {frozenset([2])}
@@ -47,7 +62,7 @@ def test_all_who_ask_during_a_search_share_the_next_one(tmp_path: Path) -> None:
     assert searches.on_device_of(tmp_path) == {3}
 
 
-def test_a_search_that_fails_is_repeated_by_who_waits(tmp_path: Path) -> None:
+def test_a_search_that_fails_is_repeated_by_who_waits(tmp_path: Path, changed: Counted) -> None:
     search = Slow()
     searches = SharedSearches(search)
     search.fails = True
@@ -55,7 +70,7 @@ def test_a_search_that_fails_is_repeated_by_who_waits(tmp_path: Path) -> None:
         first = threads.submit(searches.on_device_of, tmp_path)
         wait_until(lambda: search.begun == 1, "a search is under way")
         other = threads.submit(searches.on_device_of, tmp_path)
-        wait_until(lambda: waiting(searches) == 1, "the other one waits")
+        wait_until(lambda: changed.waits == 1, "the other one waits")
         search.may_end.release()
         with pytest.raises(OSError, match="no search"):
             first.result()

@@ -1,8 +1,8 @@
 """Searches through all processes of the system: threads that ask at the same time share the next one."""
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
+from threading import Condition
 
 from msgspec import Struct
 
@@ -25,7 +25,7 @@ class SharedSearches:
     def __init__(self, search: Callable[[Path], frozenset[int]]) -> None:
         """`search` answers for the whole device that a folder is on."""
         self._search = search
-        self._changed = threading.Condition()
+        self._changed = Condition()
         self._turns: dict[int, _Turn] = {}
 
     def on_device_of(self, folder: Path) -> frozenset[int]:
