@@ -40,13 +40,18 @@ class SharedSearches:
                 return turn.found
             turn.begun += 1
             turn.at_work, number = True, turn.begun
-        found: frozenset[int] | None = None
         try:
             found = self._search(folder)
-        finally:
-            with self._changed:
-                turn.at_work = False
-                if found is not None:
-                    turn.ended, turn.found = number, found
-                self._changed.notify_all()
+        except BaseException:
+            self._end(turn)
+            raise
+        self._end(turn, number, found)
         return found
+
+    def _end(self, turn: _Turn, number: int = 0, found: frozenset[int] = frozenset()) -> None:
+        """Let those who wait go on; one without a number has found nothing out."""
+        with self._changed:
+            turn.at_work = False
+            if number:
+                turn.ended, turn.found = number, found
+            self._changed.notify_all()
