@@ -124,6 +124,52 @@ def test_an_update_of_an_earlier_checkpoint_brings_its_files(saver: MulliganSave
     assert lines_of(log) == ["a", "b", "c"]
 
 
+def test_an_update_gives_up_a_step_that_is_half_way_with_its_files(
+    saver: MulliganSaver, session: mulligan.Session
+) -> None:
+    """LangGraph drops what its nodes did, and runs them again: it is not in the files either."""
+    graph, folder = two_at_once(saver, session.path())
+    graph.invoke(State(ran=[]), thread(), **SYNC)
+    assert lines_of(folder / "x") == ["x"]
+    graph.update_state(thread(), {"ran": ["by hand"]}, as_node="a")
+    assert lines_of(folder / "x") == []
+    graph.invoke(None, thread(), **SYNC)
+    assert lines_of(folder / "x") == ["x"]
+    result = graph.invoke(Command(resume="yes"), thread(), **SYNC)
+    assert sorted(result["ran"]) == ["a", "by hand", "x", "yes"]
+    assert lines_of(folder / "x") == ["x"]
+
+
+def test_an_update_that_ends_a_step_keeps_the_files_of_its_nodes(
+    saver: MulliganSaver, session: mulligan.Session
+) -> None:
+    graph, folder = two_at_once(saver, session.path())
+    graph.invoke(State(ran=[]), thread(), **SYNC)
+    graph.update_state(thread(), None, as_node=END)
+    assert graph.get_state(thread()).values == {"ran": ["a", "x"]}
+    assert lines_of(folder / "x") == ["x"]
+
+
+def test_an_update_of_a_step_that_waits_keeps_what_was_done_by_hand(saver: MulliganSaver, log: Path) -> None:
+    graph = in_a_row(saver, {"a": adds(log, "a"), "ask": asks(log)})
+    graph.invoke(State(ran=[]), thread(), **SYNC)
+    adds(log, "edit")({"ran": []})
+    graph.update_state(graph.get_state(thread()).config, {"ran": ["by hand"]}, as_node="a")
+    assert lines_of(log) == ["a", "edit"]
+
+
+def two_at_once(saver: MulliganSaver, folder: Path) -> tuple[Any, Path]:
+    """A graph whose second step is half way: one of its nodes has ended, the other one asks."""
+    builder = StateGraph(State)
+    for name, node in {"a": adds(folder / "a", "a"), "x": adds(folder / "x", "x")}.items():
+        builder.add_node(name, node)
+    builder.add_node("ask", asks(folder / "asked"))
+    builder.add_edge(START, "a")
+    builder.add_edge("a", "x")
+    builder.add_edge("a", "ask")
+    return builder.compile(checkpointer=saver), folder
+
+
 def test_a_look_touches_no_file(saver: MulliganSaver, log: Path) -> None:
     graph = row(saver, log)
     graph.invoke(State(ran=[]), thread(), **SYNC)
@@ -226,6 +272,20 @@ def test_graphs_inside_go_back_with_the_graph(saver: MulliganSaver, log: Path) -
     assert graph.get_state(thread()).next == ("inner",)
 
 
+def test_an_answer_to_an_earlier_interrupt_within_a_graph_has_its_files(
+    saver: MulliganSaver, log: Path
+) -> None:
+    """The graph within has gone on since, and begins again: what it did to files is gone."""
+    inner = in_a_row(None, {"s": adds(log, "s"), "ask": asks(log)})
+    graph = in_a_row(saver, {"a": adds(log, "a"), "inner": inner, "b": adds(log, "b")})
+    graph.invoke(State(ran=[]), thread(), **SYNC)
+    asked = graph.get_state(thread()).config
+    graph.invoke(Command(resume="yes"), thread(), **SYNC)
+    result = graph.invoke(Command(resume="no"), asked, **SYNC)
+    assert set(result["ran"]) == {"a", "s", "no", "b"}
+    assert lines_of(log) == ["a", "s", "no", "b"]
+
+
 def asks(log: Path) -> Callable[[State], State]:
     def node(_: State) -> State:
         answer = interrupt("sure?")
@@ -306,6 +366,45 @@ def test_a_step_that_failed_begins_again_from_its_own_files(project: mulligan.Pr
         graph, folder = graph_of(again)
         assert sorted(graph.invoke(None, thread(), **SYNC)["ran"]) == ["a", "f"]
         assert [lines_of(folder / name) for name in ("a", "f")] == [["a"], ["half"]]
+
+
+def test_a_graph_inside_with_a_memory_of_its_own_does_not_run_ahead_of_its_files(
+    project: mulligan.Project,
+) -> None:
+    """It would go on where it was cut off, though what it did to files is gone: it is gone back to by an id."""
+    fails = Event()
+    fails.set()
+
+    def graph_of(session: mulligan.Session) -> tuple[Any, Path]:
+        log = session.path() / "log"
+
+        def may_fail(state: State) -> State:
+            if fails.is_set():
+                raise ValueError("no")
+            return adds(log, "second")(state)
+
+        inner = in_a_row(True, {"first": adds(log, "first"), "second": may_fail})
+
+        def node(_: State) -> State:
+            return {"ran": inner.invoke(State(ran=["in"]))["ran"]}
+
+        return in_a_row(MulliganSaver(project, files=session), {"a": adds(log, "a"), "inner": node}), log
+
+    with pytest.raises(ValueError, match="no"), session_of(project) as session:
+        graph_of(session)[0].invoke(State(ran=[]), thread(), **SYNC)
+    fails.clear()
+    with project.session(resume=session.plan_id) as again:
+        graph, log = graph_of(again)
+        assert lines_of(log) == ["a"]
+        for _ in range(2):
+            with pytest.raises(errors.GraphActImpossible):
+                graph.invoke(None, thread(), **SYNC)
+        assert lines_of(log) == ["a"]
+        result = graph.invoke(None, graph.get_state(thread()).config, **SYNC)
+        assert result["ran"] == ["a", "in", "first", "second"]
+        assert lines_of(log) == ["a", "first", "second"]
+        result = graph.invoke(State(ran=[]), thread(), **SYNC)
+        assert result["ran"][-6:] == ["in", "first", "second"] * 2  # it remembers
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
