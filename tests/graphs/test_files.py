@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -384,9 +385,13 @@ def test_a_session_of_another_project_is_refused(tmp_path: Path, session: mullig
         MulliganSaver(other, files=session)
 
 
-def test_a_saver_of_mulligan_is_not_wrapped(project: mulligan.Project, session: mulligan.Session) -> None:
+def test_a_saver_of_mulligan_is_not_wrapped_and_others_keep_their_serializer(
+    project: mulligan.Project, session: mulligan.Session
+) -> None:
     with pytest.raises(errors.UsageWrong):
         MulliganSaver(project, files=session, saver=MulliganSaver(project))
+    with pytest.raises(errors.UsageWrong):
+        MulliganSaver(project, files=session, saver=InMemorySaver(), serde=JsonPlusSerializer())
 
 
 def test_a_thread_whose_newest_state_is_damaged_goes_on_from_an_earlier_one(
