@@ -80,10 +80,12 @@ class Reader:
 
     def click(self, selector: str) -> None:
         """Click what a selector finds first, with the mouse that scripts cannot tell from people."""
-        self.browser.until(f"!!document.querySelector({selector!r})")
-        place = self.browser.evaluate(
-            f"(() => {{ const e = document.querySelector({selector!r}); e.scrollIntoView({{block: 'center', behavior:"
-            " 'instant'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()"
+        # Before the style sheet is there, it is at another place.
+        place = self.browser.until(
+            f"(() => {{ const e = document.querySelector({selector!r}); if (!e || document.readyState != 'complete')"
+            " return null; e.scrollIntoView({block: 'center', behavior: 'instant'});"
+            " const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;"
+            " return e.contains(document.elementFromPoint(x, y)) ? [x, y] : null })()"
         )
         for kind in ("mousePressed", "mouseReleased"):
             self.browser.ask(
