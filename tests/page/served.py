@@ -96,7 +96,8 @@ def visit(
         desk = ProjectDesk(around, None)
         jobs = ActJobs(around, None, complaints.append)
         access, live = PageAccess(PORT), LiveChanges(desk, jobs)
-        app = page_app(desk, jobs, live, PageTemplates(folder.name, "1"), "1", complaints.append)
+        templates = PageTemplates(folder.name, "1", desk.project.handles)
+        app = page_app(desk, jobs, live, templates, "1", complaints.append)
         transport = httpx.ASGITransport(RequestGuard(app, access, PORT), raise_app_exceptions=False)
         try:
             async with httpx.AsyncClient(transport=transport, base_url=HOME, headers=headers) as client:

@@ -293,6 +293,22 @@ def test_a_correction_asks_before_it_refuses(folder: Path, project: mulligan.Pro
     visit(folder, body)
 
 
+def test_texts_for_people_have_no_ids(folder: Path, project: mulligan.Project) -> None:
+    (folder / "work.yaml").write_text(PLAN)
+    plan_id = project.execute(folder / "work.yaml").plan_id
+    project.close()
+
+    async def body(visitor: Visit) -> None:
+        page = await visitor.seen(f"/act/resume?plan={plan_id}")
+        assert "work goes on from work@" in page
+        assert "mulligan resume work<" in page
+        refused = await visitor.seen(f"/act/apply?plan={plan_id}")
+        for text in (page, refused):
+            assert plan_id not in re.sub(r"<[^>]*>", "", text)
+
+    visit(folder, body)
+
+
 def test_no_token_of_acts_gets_into_an_address(folder: Path, project: mulligan.Project) -> None:
     """Of a form that is sent with GET, all fields are in the address; of a button, only that of the one pressed."""
     project.run_command(HELLO, name="hello")

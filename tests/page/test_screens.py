@@ -170,7 +170,8 @@ def test_a_comparison_marks_words_and_shows_renames_images_and_databases(simple:
         assert "<td>Ada</td>" in told
         assert "&lt;b&gt;Eve&lt;/b&gt;" in told
         assert "a new table" in told
-        assert "it cannot be read" in told  # the file that is binary, and no database
+        assert '<p class="note">1 bytes</p>' in told  # the file that is binary, and not a database
+        assert "8.2 kB → 12.3 kB" in told
 
     visit(simple, body)
 
@@ -317,6 +318,8 @@ def test_parts_of_pages_come_alone(simple: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_database_that_is_no_database_or_too_large_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     assert table_changes(None, None).tables == ()
-    assert "cannot be read" in str(table_changes(b"x" * 100, None).problem)
+    assert table_changes(b"x" * 100, None).problem is None
+    damaged = b"SQLite format 3\0" + b"x" * 100
+    assert "cannot be read" in str(table_changes(damaged, None).problem)
     monkeypatch.setattr(tables, "LARGEST", 10)
-    assert "too large" in str(table_changes(b"x" * 100, None).problem)
+    assert "too large" in str(table_changes(damaged, None).problem)

@@ -43,7 +43,7 @@ _HEADERS = {
 }
 # The browser goes on by a navigation of this page's own, which brings the cookie along, and forgets the token.
 _OPENED = """<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/">
-<title>mulligan</title><p><a href="/">Open the page</a></p></html>"""
+<link rel="icon" href="/static/mark.svg"><title>mulligan</title><p><a href="/">Open the page</a></p></html>"""
 _CLOSED = """This page is open to the browser that was given its address.
 An address opens it once: end `mulligan ui` with Ctrl-C, start it again, and open the address that it prints."""
 

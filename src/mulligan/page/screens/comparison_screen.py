@@ -141,7 +141,7 @@ class ComparisonScreen:
         )
 
     async def database(self, request: Request) -> Response:
-        """Show what differs between two states of an SQLite database."""
+        """Show the sizes of a binary file, and what differs between two states of an SQLite database."""
         index = number_in(request, "index") or 0
 
         def look(project: Project) -> dict[str, object]:
@@ -149,7 +149,10 @@ class ComparisonScreen:
             file = _file(found, index)
             old = None if file.status is FileStatus.ADDED else (found.old, file.old_path or file.path)
             new = None if file.status is FileStatus.DELETED else (found.new, file.path)
-            return {"file": file, "changes": project.database_changes(old, new)}
+            sizes = [
+                None if place is None else project.stored_path(*place).line.size_bytes for place in (old, new)
+            ]
+            return {"file": file, "sizes": sizes, "changes": project.database_changes(old, new)}
 
         return self._templates.page(request, "comparison_database.html", **(await self._desk.look(look)))
 
