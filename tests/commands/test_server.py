@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -255,6 +255,12 @@ class TestOthers:
         assert not place_of(project).socket().is_relative_to(runtime)
         assert list(runtime.iterdir()) == []
 
+    def test_a_folder_for_sockets_that_others_can_enter_is_closed(self, project: Path, runtime: Path) -> None:
+        (runtime / "mulligan").mkdir()
+        (runtime / "mulligan").chmod(0o755)
+        assert place_of(project).socket().parent == runtime / "mulligan"
+        assert (runtime / "mulligan").stat().st_mode & 0o777 == 0o700
+
     def test_a_status_of_another_version_is_that_of_no_server(self, project: Path, runtime: Path) -> None:
         def answer() -> None:
             connected, _ = listening.accept()
@@ -267,6 +273,31 @@ class TestOthers:
             place_of(project).write(ServerRecord(socket=str(runtime / "other"), pid=1))
             assert data_of(project, "serve", "--status") == {"running": False}
             server.join(PATIENCE)
+
+    def test_a_server_that_takes_the_place_of_a_stopped_one_is_stopped_too(
+        self, project: Path, runtime: Path
+    ) -> None:
+        """One that was started at the same time waits for the place, and has it before anyone looks."""
+        asked: list[bytes] = []
+
+        def answer() -> None:
+            with place_of(project).held():
+                held.set()
+                for _ in range(2):
+                    connected, _ = listening.accept()
+                    with connected:
+                        asked.append(connected.recv(100))
+                        connected.sendall(encode([Word.DONE]))
+
+        held = Event()
+        with listen(runtime / "others") as listening:
+            servers = Thread(target=answer)
+            servers.start()
+            assert held.wait(PATIENCE)
+            place_of(project).write(ServerRecord(socket=str(runtime / "others"), pid=1))
+            assert data_of(project, "serve", "--stop") == {"running": False, "stopped": True}
+            servers.join(PATIENCE)
+        assert asked == [encode([Request.STOP])] * 2
 
     def test_a_long_path_for_sockets_is_not_used(
         self, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

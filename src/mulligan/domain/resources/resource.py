@@ -110,13 +110,6 @@ _TRAITS = {
 }
 
 
-def database_files(path: str) -> tuple[str, ...]:
-    """Return a path with those of the files that would belong to the same database, if it is one of them."""
-    traits = ResourceType.SQLITE.traits
-    ending = next((each for each in traits.sidecars if path.endswith(each)), "")
-    return traits.files_of(path.removesuffix(ending))
-
-
 def type_of_folder(contains: Callable[[str], bool]) -> ResourceType:
     """Return the type of a folder for which the user named none; `contains` looks for a name in it."""
     marked = (t for t in ResourceType if t.traits.marked_by and contains(t.traits.marked_by))
