@@ -465,7 +465,7 @@ def test_no_entry_is_missing_after_a_page_was_not_seen(browser: Tab, tmp_path: P
         browser.evaluate(seen.format("true"))
         record("more", 700)  # more than are fetched to close a gap: the newest are shown, with all below them
         browser.evaluate(seen.format("false"))
-        browser.until(f"Math.max(...{keys}) == 821 && document.querySelector('li.more')")
+        browser.until(f"Math.max(...{keys}) == 821 && !!document.querySelector('li.more')")
         assert browser.evaluate(f"(k => k.every((n, i) => n == 821 - i))({keys})")
     project.close()
 

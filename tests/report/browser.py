@@ -44,6 +44,7 @@ class Tab:
     def turn_to(self, page: str) -> None:
         """Ask another of its pages from now on."""
         self._session = page
+        self.ask("Page.bringToFront")
 
     def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Give a command and wait for its result."""

@@ -96,9 +96,11 @@ class PageTemplates:
     ) -> None:
         def named(text: str) -> str:
             """Return a text for people without ids."""
-            ids = set(re.findall(ID_IN_TEXT, text))
+            if re.search(ID_IN_TEXT, text) is None:
+                return text
+            ids = cast("list[str]", re.findall(ID_IN_TEXT, text))
             try:
-                known = handles(ids) if ids else {}
+                known = handles(ids)
             except MulliganError:  # the database itself is what is wrong: the text keeps them
                 return text
             return re.sub(ID_IN_TEXT, lambda found: known.get(found[0], found[0]), text)
