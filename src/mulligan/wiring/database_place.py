@@ -203,14 +203,16 @@ def quick_reader_of(address: ServerAddress, patience: float) -> SqlConnection:
     import queue
     import threading
 
+    if address.project is None:
+        raise errors.DatabaseNotMade(database=address.shown)
     require_driver()
-    from mulligan.adapters.postgres import postgres_connection  # noqa: F401 - its loading takes none of the time
+    from mulligan.adapters.postgres.schema_versions import open_postgres  # loaded before the time runs
 
     opened: queue.SimpleQueue[SqlConnection | errors.MulliganError] = queue.SimpleQueue()
 
     def open_it() -> None:
         try:
-            opened.put(open_shared(address))
+            opened.put(open_postgres(address))
         except errors.MulliganError as exc:
             opened.put(exc)
 
