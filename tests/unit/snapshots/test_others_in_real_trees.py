@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -212,20 +213,38 @@ def set_fact(folder: Path, fact: str, mode: int, value: bytes) -> None:
         os.setxattr(folder, "user.said", value)
 
 
-def test_a_name_that_stays_when_its_files_other_name_goes_is_linked_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [["one"], ["one", "two"]])
+def test_names_that_went_are_linked_to_those_that_stayed(tmp_path: Path, left: list[str]) -> None:
     real = tmp_path / "real"
     real.mkdir()
     (real / "one").write_text("shared")
-    os.link(real / "one", real / "two")
+    for name in ("two", "three"):
+        os.link(real / "one", real / name)
     store, tree = new_store(tmp_path / "store"), replace(tree_at(real), real=True)
     wanted, target = picture(real), store.capture(tree, Watcher()).snapshot
-    times = real.stat()
-    (real / "two").unlink()
-    known = store.capture(tree, Watcher()).snapshot
-    store.restore(target, tree, Watcher(), known)
-    os.utime(real, ns=(times.st_atime_ns, times.st_mtime_ns))
+    for name in {"one", "two", "three"} - set(left):
+        (real / name).unlink()
+    store.restore(target, tree, Watcher(), store.capture(tree, Watcher()).snapshot)
     assert picture(real) == wanted
     assert (real / "one").samefile(real / "two")
+    assert (real / "one").samefile(real / "three")
+
+
+def test_a_folder_of_the_user_that_is_gone_is_made_again(world: World) -> None:
+    shutil.rmtree(world.real)
+    world.store.restore(world.target, world.tree, Watcher())
+    assert picture(world.real) == world.wanted
+
+
+def test_a_folder_that_the_system_does_not_remove_is_the_failure(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object, **__: object) -> None:
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+    monkeypatch.setattr(os, "rmdir", busy)
+    with pytest.raises(Exception, match="busy"):
+        world.restore()
 
 
 # --- folders that ignore upper and lower case --------------------------------------------------------------------
@@ -406,6 +425,10 @@ def test_a_damaged_journal_is_reported_with_its_aside(world: World) -> None:
         world.restore()
     assert caught.value.facts["path"] == str(place)
     assert (world.real / "changed").read_text() == "present"
+    (place.parent / "fedcba9876543210").mkdir()
+    (place.parent / "fedcba9876543210" / aside.JOURNAL).touch()
+    assert world.store.clear_leftovers([world.tree], dry_run=False).work_folders == 1  # the other one stays
+    assert list(place.parent.iterdir()) == [place]
 
 
 def test_asides_of_trees_that_are_gone_and_those_without_a_word_are_cleared(world: World) -> None:

@@ -85,7 +85,7 @@ class Asides(Struct, frozen=True, eq=False):
         One that cannot be recovered now stays, and what else is to be cleared is cleared.
         """
         count = 0
-        for path, header, noted in self._abandoned():
+        for path, header, noted in self._abandoned(damaged_too=False):
             tree = Path(header.tree) if header is not None else self.home
             if header is None or header.identity == identity_of(tree):
                 count += 1
@@ -96,8 +96,11 @@ class Asides(Struct, frozen=True, eq=False):
             self._leave()
         return count
 
-    def _abandoned(self) -> Iterator[tuple[Path, Header | None, list[Noted]]]:
-        """The asides whose restores were killed; one without a word has nothing of any tree."""
+    def _abandoned(self, *, damaged_too: bool = True) -> Iterator[tuple[Path, Header | None, list[Noted]]]:
+        """The asides whose restores were killed; one without a word has nothing of any tree.
+
+        At one with a damaged journal this stops, unless those are left out.
+        """
         for place in self._places():
             try:
                 paths = sorted(place.iterdir())
@@ -107,7 +110,13 @@ class Asides(Struct, frozen=True, eq=False):
                 with _opened(path) as journal:
                     if journal is None:
                         continue
-                    yield path, *_read(path, journal)
+                    try:
+                        header, noted = _read(path, journal)
+                    except SystemFailed:
+                        if damaged_too:
+                            raise
+                        continue
+                    yield path, header, noted
 
 
 def _made_in(place: Path) -> tuple[Path, int]:
