@@ -12,7 +12,7 @@ def _(context):
 @then('the doctor says that "{plan}" waits')
 def _(context, plan):
     (text,) = context.world.data["waiting"]
-    assert plan in text, text
+    assert f"plan {context.world.ask('status', plan)['plan_id']}:" in text, text
     assert "mulligan resume" in text, text
 
 

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -267,6 +267,31 @@ class TestOthers:
             place_of(project).write(ServerRecord(socket=str(runtime / "other"), pid=1))
             assert data_of(project, "serve", "--status") == {"running": False}
             server.join(PATIENCE)
+
+    def test_a_server_that_takes_the_place_of_a_stopped_one_is_stopped_too(
+        self, project: Path, runtime: Path
+    ) -> None:
+        """One that was started at the same time waits for the place, and has it before anyone looks."""
+        asked: list[bytes] = []
+
+        def answer() -> None:
+            with place_of(project).held():
+                held.set()
+                for _ in range(2):
+                    connected, _ = listening.accept()
+                    with connected:
+                        asked.append(connected.recv(100))
+                        connected.sendall(encode([Word.DONE]))
+
+        held = Event()
+        with listen(runtime / "others") as listening:
+            servers = Thread(target=answer)
+            servers.start()
+            assert held.wait(PATIENCE)
+            place_of(project).write(ServerRecord(socket=str(runtime / "others"), pid=1))
+            assert data_of(project, "serve", "--stop") == {"running": False, "stopped": True}
+            servers.join(PATIENCE)
+        assert asked == [encode([Request.STOP])] * 2
 
     def test_a_long_path_for_sockets_is_not_used(
         self, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

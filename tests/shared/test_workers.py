@@ -139,6 +139,9 @@ def test_a_queue_with_a_limit_runs_no_more_at_once(project: Path, worker: Thread
     parts = parts_of(address)
     queues = f"SELECT concurrency FROM {parts.schema}_queue.queues WHERE name = 'default'"
     wait_until(lambda: rows_of(address, queues) == [(1,)], "the worker follows")
+    # The worker reads the limit each time that it looks for plans: what it is in the middle of has the old one.
+    data_of(project, "submit", plan_file(project, "unlimited", "true"))
+    becomes(project, "unlimited", "complete")
     ids = [
         data_of(project, "submit", plan_file(project, f"limited-{n}", "sleep 0.3"))["plan_id"]
         for n in (1, 2, 3)

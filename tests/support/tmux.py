@@ -9,6 +9,7 @@ import termios
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from types import MappingProxyType
 
@@ -57,7 +58,14 @@ class Pane:
         return screen
 
     def resize(self, columns: int, lines: int) -> None:
+        """Give the terminal another size; tmux passes it on to the programs in it somewhat later."""
         self.tmux("resize-window", "-t", "w", "-x", str(columns), "-y", str(lines))
+
+        def is_passed_on() -> bool:
+            with self._terminal() as file:
+                return os.get_terminal_size(file.fileno()) == (columns, lines)
+
+        wait_until(is_passed_on, "the terminal has that size")
 
     def settings(self) -> str:
         """Return all settings of the terminal but its size; the shell must be at its prompt."""
@@ -71,16 +79,22 @@ class Pane:
 
     def await_raw(self) -> None:
         """Wait until the terminal belongs to a program, not to the shell, that reads each key by itself."""
-        shell, tty = self.tmux("display-message", "-p", "-t", "w", "#{pane_pid} #{pane_tty}").split()
+        shell = self._shown("#{pane_pid}")
 
         def is_raw() -> bool:
             in_front = Path(f"/proc/{shell}/stat").read_text().rpartition(")")[2].split()[5]
-            with open(
-                tty, "rb", buffering=0, opener=lambda path, flags: os.open(path, flags | os.O_NOCTTY)
-            ) as file:
+            with self._terminal() as file:
                 return in_front != shell and not termios.tcgetattr(file)[3] & termios.ICANON
 
         wait_until(is_raw, "a program reads keys")
+
+    def _terminal(self) -> FileIO:
+        return FileIO(
+            self._shown("#{pane_tty}"), opener=lambda path, flags: os.open(path, flags | os.O_NOCTTY)
+        )
+
+    def _shown(self, fact: str) -> str:
+        return self.tmux("display-message", "-p", "-t", "w", fact).strip()
 
     def clear(self) -> None:
         self.enter("clear")
@@ -113,7 +127,9 @@ def pane(
             **environ,
         }
         size = ["-x", str(columns), "-y", str(lines), "-c", str(folder)]
-        started = ["env", *(f"{name}={value}" for name, value in variables.items()), *shell]
+        # Python's readline exports the size of the terminal of the tests, or a default, behind `os.environ`.
+        sizes = ["-u", "COLUMNS", "-u", "LINES"]
+        started = ["env", *sizes, *(f"{name}={value}" for name, value in variables.items()), *shell]
         made.tmux(*_REMEMBER, ";", "new-session", "-d", "-s", "w", *size, *started)
         try:
             made.wait_for("$")

@@ -31,6 +31,9 @@ class User:
         self.environment = os.environ | {
             "HOME": str(self.home),
             "MULLIGAN_HOME": str(place / "homes"),
+            "XDG_CONFIG_HOME": str(
+                self.home / ".config"
+            ),  # that of the tests may hold what root alone can read
             "TMPDIR": "/var/tmp",
             "GIT_CONFIG_GLOBAL": "",
             "PYTHONPATH": ":".join(filter(None, sys.path)),

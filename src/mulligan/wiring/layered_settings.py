@@ -24,7 +24,7 @@ from mulligan.wiring.surroundings import Surroundings
 SHARED = "mulligan.toml"  # in the project folder
 # A file that comes with a checkout is a stranger's word: it decides nothing about what tools may write.
 _NOT_SHARED = ("sandbox.isolate", "sandbox.writable")
-_NOT_SHARED_VALUES = {("sandbox.strategy", Strategy.IN_PLACE.value)}
+_NOT_SHARED_VALUES = [("sandbox.strategy", Strategy.IN_PLACE.value)]  # a list: values need not be hashable
 
 
 def is_shareable(key: str, value: Json) -> bool:

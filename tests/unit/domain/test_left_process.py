@@ -34,5 +34,10 @@ def _call(name: str, begun: int, until: int | None) -> CallTime:
 )
 def test_a_process_belongs_to_the_call_that_was_open_when_it_started(started: int, call: str | None) -> None:
     calls = [_call("1.1", 0, 10), _call("1.2", 1000, None)]
-    process = RunningProcess(pid=7, ticks=1, started_at=_at(started), command="make")
+    process = RunningProcess(pid=7, ticks=1, started_at=_at(started), begun_at=_at(started), command="make")
     assert [each.name for _, each in left_by([process], calls)] == ([call] if call else [])
+
+
+def test_a_process_counts_from_the_first_of_its_line() -> None:
+    process = RunningProcess(pid=7, ticks=1, started_at=_at(200), begun_at=_at(5), command="make")
+    assert [each.name for _, each in left_by([process], [_call("1.1", 0, 10)])] == ["1.1"]

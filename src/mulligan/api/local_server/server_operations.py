@@ -191,7 +191,15 @@ def stop_server(home: Path, around: Surroundings) -> bool:
     place = ServerPlace(home=home, environ=around.environ)
     if ask_server(home, around, [Request.STOP], _SHORT) is None:
         return False
-    if not _until(lambda: not is_served(home)):
+
+    def is_over() -> bool:
+        if not is_served(home):
+            return True
+        # Another server may have been waiting to start, and have taken the place of the one that ended.
+        ask_server(home, around, [Request.STOP], _SHORT)
+        return False
+
+    if not _until(is_over):
         raise ServerSilent(home=str(home), reason="it does not end", log=str(place.log))
     return True
 
