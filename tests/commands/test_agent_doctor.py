@@ -12,6 +12,7 @@ from mulligan.api.agents.agent_places import own_program
 from mulligan.cli.main import run
 from mulligan.domain.agents.agent_table import AGENTS
 from tests.commands.program import ask, data_of
+from tests.support.homes import home_of
 
 FILES = {
     "claude-code": ".claude/settings.json",
@@ -146,6 +147,8 @@ def test_hooks_are_paused_in_a_project(user):
     data_of(user / "work", "init")
     assert data_of(user / "work", "pause") == {"project": str(user / "work"), "paused": True}
     assert data_of(user / "work", "agent", "unpause")["paused"] is False
+    (home_of(user / "work") / "paused").mkdir()
+    assert ask(user / "work", "unpause")["error"]["kind"] == "system_failed"
 
 
 def test_a_command_that_came_with_a_repository_is_not_run(user):

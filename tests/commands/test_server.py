@@ -255,6 +255,12 @@ class TestOthers:
         assert not place_of(project).socket().is_relative_to(runtime)
         assert list(runtime.iterdir()) == []
 
+    def test_a_folder_for_sockets_that_others_can_enter_is_closed(self, project: Path, runtime: Path) -> None:
+        (runtime / "mulligan").mkdir()
+        (runtime / "mulligan").chmod(0o755)
+        assert place_of(project).socket().parent == runtime / "mulligan"
+        assert (runtime / "mulligan").stat().st_mode & 0o777 == 0o700
+
     def test_a_status_of_another_version_is_that_of_no_server(self, project: Path, runtime: Path) -> None:
         def answer() -> None:
             connected, _ = listening.accept()

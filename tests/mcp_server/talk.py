@@ -59,7 +59,7 @@ def talk(
     *,
     answers: Callable[[int], str] | None = lambda _: "accept",
     era: str = MODERN,
-    roots: Path | None = None,
+    roots: Callable[[], Path] | None = None,
     project: str | None = None,
     complaints: list[str] | None = None,
 ) -> _Result:
@@ -74,7 +74,7 @@ def talk(
 
     async def list_roots(_context: object) -> types.ListRootsResult:
         assert roots is not None
-        return types.ListRootsResult.model_validate({"roots": [{"uri": roots.as_uri()}]})
+        return types.ListRootsResult.model_validate({"roots": [{"uri": roots().as_uri()}]})
 
     async def main() -> _Result:
         around = replace(look_around({}), folder=folder)

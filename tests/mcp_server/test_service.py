@@ -152,6 +152,19 @@ def test_a_cancelled_command_is_ended_and_the_server_goes_on(tmp_path: Path, era
     assert data_of(tmp_path, "status", "lasting")["state"] == "queued"
 
 
+@pytest.mark.processes_measured
+def test_a_client_that_is_gone_is_no_failure(tmp_path: Path) -> None:
+    with start(tmp_path) as server:
+        begin(server)
+        assert server.stdout is not None
+        server.stdout.close()
+        send(server, **call(2, "list_checkpoints"))
+        assert server.stdin is not None
+        assert server.stderr is not None
+        server.stdin.close()
+        assert (server.wait(PATIENCE), server.stderr.read()) == (0, "")
+
+
 def test_two_clients_work_on_one_project(tmp_path: Path) -> None:
     data_of(tmp_path, "init")
     servers = [start(tmp_path), start(tmp_path)]

@@ -11,13 +11,14 @@ import anyio
 import jsonschema
 import mcp_types as types
 import pytest
-from mcp.shared.exceptions import MCPError
+from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from msgspec.structs import replace
 
 import mulligan
+from mulligan.mcp_server import protocol_calls
 from mulligan.mcp_server.tool_table import TOOLS
 from mulligan.mcp_server.tool_work import ToolWork
-from tests.commands.program import data_of
+from tests.commands.program import ask, data_of
 from tests.mcp_server.talk import ERAS, LEGACY, MODERN, Talk, talk
 
 ADD = ["sh", "-c", "echo two >> a.txt; echo new > b.txt; echo printed; exit 0"]
@@ -247,6 +248,80 @@ def test_a_result_that_changes_after_the_last_look_is_not_applied(
     assert (folder / "a.txt").read_text() == "one\nTWO\n"
 
 
+def test_what_differs_each_time_is_asked_a_few_times_only(folder: Path) -> None:
+    """The user agrees, and each time something else would be done by then."""
+
+    def change_meanwhile(number: int) -> str:
+        if number % 2:
+            (folder / "b.txt").write_text("new\n")
+        else:
+            (folder / "b.txt").unlink()
+        return "accept"
+
+    async def body(talk: Talk) -> str:
+        await talk.call("run_in_sandbox", command=ADD)
+        return (await talk.refused("apply"))["kind"]
+
+    assert talk(folder, body, answers=change_meanwhile, era=LEGACY) == "confirmation_missing"
+    assert (folder / "a.txt").read_text() == "one\n"
+
+
+def test_an_answer_that_is_none_to_the_question_is_an_error_of_the_protocol(folder: Path) -> None:
+    async def body(talk: Talk) -> int:
+        await talk.call("run_in_sandbox", command=ADD)
+        answer = types.ListRootsResult(roots=[])
+        with pytest.raises(MCPError) as caught:
+            await talk.client.session.call_tool("apply", {}, input_responses={"confirm": answer})
+        return caught.value.error.code
+
+    assert talk(folder, body) == types.INVALID_PARAMS
+    assert not (folder / "b.txt").exists()
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_look_and_what_changes_nothing_ask_nobody(folder: Path, era: str) -> None:
+    async def body(talk: Talk) -> None:
+        ran = await talk.call("run_in_sandbox", command=ADD)
+        looked = await talk.call("restore_files", paths=["b.txt"], checkpoint=ran["checkpoint"], dry_run=True)
+        assert [each["path"] for each in looked["paths"]] == ["b.txt"]
+        assert (await talk.call("rewind", checkpoint="@1", dry_run=True))["dry_run"]
+        (folder / "a.txt").write_text("one\ntwo\n")
+        (folder / "b.txt").write_text("new\n")
+        back = await talk.call("restore_files", paths=["a.txt"], checkpoint=ran["checkpoint"])
+        assert back["paths"] == []
+        same = await talk.call("run_in_sandbox", command=["true"])
+        assert (await talk.call("apply", plan=same["plan"]))["paths"] == []
+        assert talk.questions == []
+
+    talk(folder, body, answers=lambda _: "decline", era=era)
+
+
+def test_what_others_changed_since_is_a_conflict_and_nobody_is_asked(folder: Path) -> None:
+    async def body(talk: Talk) -> None:
+        await talk.call("run_in_sandbox", command=ADD)
+        (folder / "a.txt").write_text("another\n")
+        assert (await talk.refused("apply"))["kind"] == "apply_conflicted"
+        (folder / "a.txt").write_text("one\n")
+        assert (await talk.call("apply"))["state"] == "applied"
+        (folder / "a.txt").write_text("another\n")
+        assert (await talk.refused("rewind"))["kind"] == "apply_conflicted"
+        assert len(talk.questions) == 1
+
+    talk(folder, body)
+    assert (folder / "a.txt").read_text() == "another\n"
+
+
+def test_a_plan_that_waits_for_something_else_runs_no_command(folder: Path) -> None:
+    data_of(folder, "init")
+    (folder / "plan.yaml").write_text("name: plan\nsteps: [{name: ask, decision: {question: Which?}}]\n")
+    assert ask(folder, "plan", "execute", "plan.yaml")["error"]["kind"] == "question_open"
+
+    async def body(talk: Talk) -> str:
+        return (await talk.refused("run_in_sandbox", command=["true"], plan="plan"))["kind"]
+
+    assert talk(folder, body) == "plan_not_ready"
+
+
 def test_a_long_patch_comes_in_parts(folder: Path) -> None:
     lines = "".join(f"line {number} é\n" for number in range(500))
     one_line = "é€" * 3000 + "\n"
@@ -386,6 +461,30 @@ def test_a_bug_is_an_error_for_the_agent_and_its_traceback_goes_elsewhere(
     assert "RuntimeError: a bug" in complaints[0]
 
 
+def test_a_call_that_is_ended_before_or_in_its_work_is_interrupted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data_of(folder, "init")
+
+    def ended(*_words: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    async def body(talk: Talk) -> str:
+        return (await talk.refused("list_checkpoints"))["kind"]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mulligan.api.project.Project.timeline", ended)
+        assert talk(folder, body) == "interrupted"
+
+    def ended_early(work: ToolWork, *words: object, **options: object) -> Any:
+        work.interrupt()
+        return project(work, *words, **options)
+
+    project = ToolWork.project
+    monkeypatch.setattr(ToolWork, "project", ended_early)
+    assert talk(folder, body) == "interrupted"
+
+
 def test_other_calls_are_answered_while_a_command_runs_and_progress_is_reported(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -428,17 +527,47 @@ def test_the_project_is_that_of_the_clients_root_or_the_one_that_the_user_named(
     async def body(talk: Talk) -> Any:
         return (await talk.call("list_checkpoints"))["plan"]
 
-    assert talk(tmp_path, body, era=LEGACY, roots=tried) == "sh"
+    assert talk(tmp_path, body, era=LEGACY, roots=lambda: tried) == "sh"
     (tried / "below").mkdir(exist_ok=True)
-    assert talk(tried / "below", body, era=LEGACY, roots=tried) == "sh"
+    assert talk(tried / "below", body, era=LEGACY, roots=lambda: tried) == "sh"
     assert talk(folder, body, project=str(tried)) == "sh"
 
     async def without(talk: Talk) -> Any:
         return (await talk.refused("list_checkpoints"))["kind"]
 
-    assert talk(folder, without, era=LEGACY, roots=tmp_path / "gone") == "project_not_found"
-    assert talk(folder, without, era=MODERN, roots=tried) == "project_not_found"  # it has no roots any longer
+    assert talk(folder, without, era=LEGACY, roots=lambda: tmp_path / "gone") == "project_not_found"
+    assert (
+        talk(folder, without, era=MODERN, roots=lambda: tried) == "project_not_found"
+    )  # it has no roots any longer
     assert os.environ.get("MULLIGAN_PROJECT") is None
+
+
+def test_a_client_whose_roots_change_is_asked_again_and_one_that_names_none_is_where_it_was_started(
+    folder: Path, tried: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [tried, tmp_path / "gone"]
+
+    async def body(talk: Talk) -> None:
+        assert (await talk.call("list_checkpoints"))["plan"] == "sh"
+        folders.pop(0)
+        assert (await talk.call("list_checkpoints"))["plan"] == "sh"
+        with pytest.warns(MCPDeprecationWarning):
+            await talk.client.send_roots_list_changed()
+        while not (await talk.client.call_tool("list_checkpoints", {})).is_error:
+            await anyio.sleep(0.01)
+        assert (await talk.refused("list_checkpoints"))["kind"] == "project_not_found"
+
+    talk(folder, body, era=LEGACY, roots=lambda: folders[0])
+
+    async def nowhere(talk: Talk) -> str:
+        return (await talk.refused("list_checkpoints"))["kind"]
+
+    def fails() -> Path:
+        raise MCPError(code=types.INTERNAL_ERROR, message="it has none")
+
+    assert talk(folder, nowhere, era=LEGACY, roots=fails) == "project_not_found"
+    monkeypatch.setattr(protocol_calls, "_PATIENCE", 0.0)
+    assert talk(folder, nowhere, era=LEGACY, roots=lambda: tried) == "project_not_found"
 
 
 @pytest.mark.parametrize("era", ERAS)

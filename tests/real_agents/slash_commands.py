@@ -43,6 +43,27 @@ def test_commands_of_the_plugin_in_claude_code(at_work: Opened) -> None:
             assert place.seen() == broken
 
 
+def test_the_plugin_is_installed_as_its_page_says(at_work: Opened) -> None:
+    page = (ROOT / "docs" / "reference" / "mcp.md").read_text("utf-8")
+    commands = [
+        line.partition("#")[0].split() for line in page.splitlines() if line.startswith("claude plugin")
+    ]
+    with at_work("claude-code") as place:
+        for words in (*commands, ["claude", "plugin", "list"]):
+            done = subprocess.run(
+                [place.command()[0], *words[1:]],
+                cwd=ROOT,
+                env=place.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stdout
+        assert "mulligan@mulligan" in done.stdout
+
+
 def test_commands_of_the_extension_in_gemini_cli(at_work: Opened) -> None:
     with at_work("gemini-cli") as place:
         only_the_plugin(place)

@@ -15,6 +15,7 @@ import pytest
 from mulligan.adapters.local_server import frame_stream
 from mulligan.adapters.local_server.frame_stream import FrameStream
 from mulligan.adapters.local_server.server_place import HOOK_CLIENT
+from mulligan.domain.agents.hook_payload import LARGEST
 from mulligan.domain.server import frames
 from mulligan.domain.server.words import Word
 from tests.support.patience import PATIENCE
@@ -154,6 +155,17 @@ def test_files_of_another_user_lead_nowhere(short: Path) -> None:
     os.chown(short / "home" / "server.json", 0, 0)
     assert call(short / "p", b"input").returncode == 0
     server.close()
+
+
+def test_input_without_end_and_none_at_all_are_left_to_the_command(short: Path) -> None:
+    with Path("/dev/zero").open("rb") as endless:
+        counted = subprocess.run(
+            [HOOK_CLIENT, "/usr/bin/wc", "-c"], cwd=short, stdin=endless, capture_output=True, check=True
+        )
+    assert LARGEST < int(counted.stdout) < LARGEST + (1 << 20)
+    closed = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", str(HOOK_CLIENT), *INSTEAD]
+    done = subprocess.run(closed, cwd=short, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (7, b"instead:", b"")
 
 
 def test_its_own_failures_are_those_of_a_shell(short: Path) -> None:

@@ -137,14 +137,14 @@ class ToolCalls:
         outcome: Struct | MulliganError = Interrupted()
         self._running.add(work)
         try:
-            async with anyio.create_task_group() as beside:
-                beside.start_soon(_interrupt_at_end, work)
-                beside.start_soon(_report, context, progress, numbers)
+            async with anyio.create_task_group() as group:
+                beside = anyio.CancelScope()
+                group.start_soon(_beside, beside, context, work, progress, numbers)
                 # It is waited for even if the call is cancelled.
                 outcome = await anyio.to_thread.run_sync(
                     _worked, work, tool, arguments, agreed, limiter=self._limiter
                 )
-                beside.cancel_scope.cancel()
+                beside.cancel()
         finally:
             self._running.discard(work)
         return outcome
@@ -210,11 +210,19 @@ def _worked(work: ToolWork, tool: Tool, arguments: Struct, agreed: str | None) -
         return error
 
 
-async def _interrupt_at_end(work: ToolWork) -> None:
-    try:
-        await anyio.sleep_forever()
-    finally:
-        work.interrupt()
+async def _beside(
+    scope: anyio.CancelScope,
+    context: Context,
+    work: ToolWork,
+    progress: CallProgress,
+    numbers: Iterator[int],
+) -> None:
+    """Notify the client of progress until the work of a call is done; a call that is cancelled interrupts it."""
+    with scope:
+        try:
+            await _report(context, progress, numbers)
+        finally:
+            work.interrupt()
 
 
 async def _report(context: Context, progress: CallProgress, numbers: Iterator[int]) -> None:

@@ -111,14 +111,14 @@ def ask_to_apply(work: ToolWork, wish: Apply) -> Question | None:
     if wish.dry_run:
         return None
     status, done = _applied(work, wish, dry_run=True)
-    if not done.applied:
-        return None
     result = work.once("result", lambda: done.result_id)
     changes = (*done.files, *done.folders)
     commits = [f"a commit {each.subject!r}" for each in done.applied if each.subject is not None]
+    if not (changes or commits):
+        return None
     named = in_words([*commits, *(f"{each.path} {each.status}" for each in changes)])
     command = NextStep("apply", plan=status.handle, **({"onto_branch": True} if wish.onto_branch else {}))
-    text = f"Apply {status.handle} to the real files? {named or 'Nothing differs'}."
+    text = f"Apply {status.handle} to the real files? {named}."
     return question(text, "Apply", command, (status.handle, done.applied, changes, result))
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from mulligan.adapters.local_server import accept_loop
 from mulligan.adapters.local_server.accept_loop import AcceptLoop
-from mulligan.adapters.local_server.frame_stream import connect, listen
+from mulligan.adapters.local_server.frame_stream import FrameStream, connect, listen
 from tests.support.patience import PATIENCE, wait_until
 
 
@@ -102,3 +102,46 @@ def test_a_server_goes_on_without_descriptors_and_threads(
     server.join(PATIENCE)
     listening.close()
     assert (listening.refused > 1, begun, loop.requests) == (True, 2, 1)
+
+
+@pytest.mark.parametrize("limit", ["others are served", "it is another user"])
+def test_a_client_that_is_turned_away_finds_its_stream_closed(
+    path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    if limit == "others are served":
+        monkeypatch.setattr(accept_loop, "_MOST_CLIENTS", 0)
+    else:
+        monkeypatch.setattr(FrameStream, "peer", lambda _: 4242)
+    listening, over = listen(path), False
+    loop = AcceptLoop(listening=listening, answer=lambda fields, _: fields, uid=os.geteuid())
+    server = Thread(target=loop.run, args=(lambda: over,))
+    server.start()
+    client = connect(path, PATIENCE)
+    assert client.receive() is None
+    client.close()
+    wait_until(lambda: not loop.has_clients, "it is gone")
+    over = True
+    server.join(PATIENCE)
+    listening.close()
+    assert loop.requests == 0
+
+
+def test_a_stream_ends_in_time_and_a_peer_that_is_gone_is_not_held_up(path: Path) -> None:
+    with listen(path) as listening:
+        pid = os.fork()
+        if pid == 0:
+            gone = connect(path, PATIENCE)
+            gone.send([b"bye"])
+            os._exit(0)
+        accepted = FrameStream(listening.accept()[0])
+        os.waitpid(pid, 0)
+        assert not accepted.is_held_up()
+        accepted.end_within(-1)
+        with pytest.raises(TimeoutError):
+            accepted.receive()
+        accepted.close()
+
+
+def test_a_socket_that_cannot_be_is_given_back(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="too long"):
+        listen(tmp_path / ("x" * 200))

@@ -26,6 +26,7 @@
 
 #define MOST_BYTES (16u << 20) /* of a frame, as in frames.py */
 #define MOST_FIELDS 64u
+#define MOST_INPUT (64u << 20) /* bytes of a payload, as in hook_payload.py */
 #define PATIENCE 20 /* seconds; agents give a hook a minute, and the command may have to run yet */
 #define SMALL_FILE 8192
 
@@ -55,15 +56,16 @@ static int append_field(struct buffer *to, const void *data, size_t length) {
     return append(to, &size, sizeof size) || append(to, data, length) ? -1 : 0;
 }
 
-/* Read all of stdin; -1 where that fails. */
+/* Read all of stdin that can be read, or so much that COMMAND sees that it is too long; -1 without memory for it. */
 static int read_all(int fd, struct buffer *into) {
     char piece[65536];
-    for (;;) {
+    while (into->length <= MOST_INPUT) {
         ssize_t got = read(fd, piece, sizeof piece);
-        if (got == 0) return 0;
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0 || append(into, piece, (size_t)got)) return -1;
+        if (got <= 0) break;
+        if (append(into, piece, (size_t)got)) return -1;
     }
+    return 0;
 }
 
 static int write_all(int fd, const char *data, size_t length) {
@@ -277,7 +279,7 @@ int main(int argc, char **argv) {
     if (again < 0 || write_all(again, payload.data, payload.length) || lseek(again, 0, SEEK_SET) < 0 ||
         dup2(again, STDIN_FILENO) < 0)
         return 1;
-    close(again);
+    if (again != STDIN_FILENO) close(again);
     execv(argv[1], argv + 1);
     fprintf(stderr, "mulligan-hook: %s: %s\n", argv[1], strerror(errno));
     return errno == ENOENT ? 127 : 126;

@@ -62,8 +62,6 @@ class AgentEventService(Struct, kw_only=True, frozen=True, eq=False):
 
     def handle(self, event: AgentEvent, observer: Observer) -> HookAnswer:
         """Record an event; when this returns, what the files were is durable."""
-        if event.kind in _CALLS and not event.may_write:
-            return HookAnswer()
         with self.agent_plans.one_by_one():
             session = self.agent_plans.find(event)
             if session is None:
@@ -456,11 +454,12 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
         if call is None:  # its beginning was never reported
             call = self._call(commit, session, now)
             commit.record(call)
+        assert session.entry is not None, "a call belongs to a prompt"
+        entry = commit.db.entries.get(session.entry)  # a new one, if the prompt was undone meanwhile
+        assert entry.step_index is not None, "a prompt is a step"
+        call = replace(call, step_index=entry.step_index, step_name=entry.title)
         status = CallStatus.FAILED if self.event.failed else CallStatus.DONE
-        detail: JsonObject = {
-            **call.detail,
-            "entry": session.entry,
-        }  # a new one, if the prompt was undone meanwhile
+        detail: JsonObject = {**call.detail, "entry": entry.number}
         if self.event.background:
             detail["background"] = True
         took = milliseconds(call.started_at, now)
@@ -479,8 +478,8 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
             Entry(type=EventType.TOOL_CALLED, data=data, at=now),
         )
         others = [each for each in self.running if each.call_id != call.call_id]
-        if session.entry is not None and not others:
-            self._reach(commit, session.entry, DeedStatus.RUNNING, group_id)
+        if not others:
+            self._reach(commit, entry.number, DeedStatus.RUNNING, group_id)
         return call.call_id
 
     def _paired(self) -> ToolCall | None:

@@ -149,8 +149,8 @@ class ToolCallRepository(RowRepository):
         self._insert("tool_calls", _calls().columns(call))
 
     def save(self, call: ToolCall) -> None:
-        """Record how it ended."""
-        ended = ("done_seq", "status", "output", "detail", "error", "duration_ms")
+        """Record how it ended, and the step that it belongs to by then."""
+        ended = ("step_index", "step_name", "done_seq", "status", "output", "detail", "error", "duration_ms")
         self._update("tool_calls", _calls().some(call, ended), call_id=call.call_id)
 
     def mark_undone(self, call_id: CallId, number: int) -> None:
