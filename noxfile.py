@@ -113,9 +113,8 @@ def sweeps(session: nox.Session) -> None:
     checkpoints = {"MULLIGAN_TEST_CHECKPOINTS": "10000", "MULLIGAN_TEST_STEPS": "10000"}
     examples = {"MULLIGAN_LONG_RUN": "10"}
     python(session, "pytest", "-s", *LONG_TESTS, "tests/sweeps", *session.posargs, env=checkpoints)
-    python(
-        session, "pytest", "-n", PROCESSES, *LONG_TESTS, "tests/properties", *session.posargs, env=examples
-    )
+    further = ["tests/properties", "tests/hostile/test_rows.py"]
+    python(session, "pytest", "-n", PROCESSES, *LONG_TESTS, *further, *session.posargs, env=examples)
 
 
 @nox.session
@@ -267,8 +266,8 @@ def chaos(session: nox.Session) -> None:
 def integration_tests(session: nox.Session) -> None:
     """Behave, and beside it Robot Framework, which runs the installed program as users have it: not measured."""
     behave, robot = fresh(REPORTS / "behave"), fresh(REPORTS / "robot")
-    run_in_parallel = ["--processes", OUTSIDE, "--no-pabotlib", "--artifactsinsubfolders"]
-    run_in_parallel += ["--ordering", "robot/longest_first.txt"]
+    # In chunks: Robot Framework is started for each of these, and not for each suite.
+    run_in_parallel = ["--processes", OUTSIDE, "--no-pabotlib", "--artifactsinsubfolders", "--chunk"]
     outputs = ["--outputdir", str(robot), "--xunit", "xunit.xml"]
     with (
         in_memory() as temporary,

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-GROUPS = 6  # of features for each process: each loads the program once
+GROUPS = 3  # of features for each process: each loads the program once
 
 
 def grouped(features: list[Path], count: int) -> list[list[Path]]:

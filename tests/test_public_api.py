@@ -28,7 +28,7 @@ Event Execution Exported ExportedFolder HookTests Listing MulliganError PathRest
 PlanProgress PlanRemoval PlanStatus Project ProjectList PrunedProjects Pruning Purge Resource ResumePreview
 Rollback Session State StepContext StoredPath SweepReport Tools TreeListing TreeNode Tried Undone Variant
 Verification agents
-directory errors git import_project init install_hooks open pause_hooks projects prune_projects sqlite tool
+directory errors git git_remote import_project init install_hooks open pause_hooks projects prune_projects sqlite tool
 try_hooks uninstall_hooks
 """
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from mulligan.api.project_tools import Tools as Tools
     from mulligan.api.sessions.resource_factories import directory as directory
     from mulligan.api.sessions.resource_factories import git as git
+    from mulligan.api.sessions.resource_factories import git_remote as git_remote
     from mulligan.api.sessions.resource_factories import sqlite as sqlite
     from mulligan.api.sessions.session import Session as Session
     from mulligan.api.trials.variant_words import Tried as Tried
@@ -89,7 +90,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "mulligan.api.project_checkpoints": "Checkpoints",
         "mulligan.api.project_settings": "Configuration",
         "mulligan.api.project_tools": "Tools",
-        "mulligan.api.sessions.resource_factories": "directory git sqlite",
+        "mulligan.api.sessions.resource_factories": "directory git git_remote sqlite",
         "mulligan.api.sessions.session": "Session",
         "mulligan.application.apply.apply_preparation": "Application",
         "mulligan.application.checkpoints.checkpoint_library": "ExportedFolder Verification",

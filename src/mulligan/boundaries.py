@@ -407,6 +407,16 @@ ACTS_APART: dict[str, tuple[str, str, str]] = {
         "the id of this machine, for good",
     ),
     "pack.upload": (_NONE, "nothing", "an object that no row names; a gc after a day removes it"),
+    "clone.make": (
+        _NAMES,
+        "a clone that is not complete, in a temporary folder; the next command that needs it makes it again",
+        "a clone that can be deleted, and is made again",
+    ),
+    "ref.push": (
+        _NONE,
+        "a branch of a remote repository as it was, with the commit for it in the clone",
+        "the branch at the commit; the next claim of the plan puts it back, unless others pushed on top",
+    ),
     "pack.doom": (
         _NONE,
         "packs that nothing needs, as they were",

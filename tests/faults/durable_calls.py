@@ -1,6 +1,7 @@
 """Finds, by reading the code, what makes something last or moves it outside of every named act."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,8 +19,11 @@ _VERBS = {
     "sync_folder",
     "syncfs",
 }
-UNIT_OF_WORK = ("run.py", "name")  # where the name of an act is a parameter: `Run.commit`
 _GIT = {"update-ref", "symbolic-ref", "repack"}  # words of git that change what others may read
+# Without one of these words a file makes nothing last: most are not read any further.
+_NAMING = re.compile(r"boundaries|\.commit\(")
+_LASTING = re.compile(rf"\b({'|'.join(sorted(_VERBS))}|replace)\(|COMMIT|{'|'.join(sorted(_GIT))}")
+UNIT_OF_WORK = ("run.py", "name")  # where the name of an act is a parameter: `Run.commit`
 
 
 @dataclass(slots=True)
@@ -32,6 +36,8 @@ class _Function:
 
 def named_acts(file: Path) -> list[str]:
     """The acts that a file names; whatever else it does with `act` is an error."""
+    if _NAMING.search(file.read_text("utf-8")) is None:
+        return []
     tree = _parsed(file)
     withs = {
         id(item.context_expr) for node in ast.walk(tree) if isinstance(node, ast.With) for item in node.items
@@ -81,6 +87,8 @@ def outside_of_acts(file: Path) -> list[str]:
 
     A function may leave that to its callers in the same file; then each of them has to stand in an act.
     """
+    if _LASTING.search(file.read_text("utf-8")) is None:
+        return []
     functions: dict[str, _Function] = {}
     for name, body in _functions(_parsed(file)):
         _read(body, functions.setdefault(name, _Function()))

@@ -35,6 +35,7 @@ OUTSIDE = {
     "adapters/homes/tree_copy.py _copy_file": "in a copy that nothing names yet; `home.link` does",
     "adapters/object_packs/pack_cache.py _write": "a copy, which is proved before it is used",
     "wiring/store_wiring.py opened": "a note that a bucket was looked at; without it, it is looked at again",
+    "adapters/sandboxes/git/remote/branch_clones.py check_out": "in a clone, which is made again where it is damaged",
     "adapters/sandboxes/git/places/private_files.py replace_below": "inside of `home.follow`, or after a restore",
     "adapters/sandboxes/sqlite/database_copy.py _backup": "into a folder that is removed again",
     "adapters/sandboxes/git/position/position.py _branch": "git is only asked",

@@ -13,6 +13,7 @@ import pytest
 
 from mulligan import boundaries
 from mulligan.adapters import plan_locks as locks
+from mulligan.adapters.sandboxes.git.position import index_lock
 from mulligan.adapters.tools.process import survivors
 from mulligan.api.project import Project
 from mulligan.domain.plans.plan import State
@@ -248,8 +249,11 @@ def test_one_stopped_inside_of_a_rollback_in_place(moment: str, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("unkillable")
-def test_one_that_holds_the_lock_of_a_user_s_index_keeps_it(tmp_path: Path) -> None:
+def test_one_that_holds_the_lock_of_a_user_s_index_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever may still write to it has it locked: the rollback is finished when it let go."""
+    monkeypatch.setattr(index_lock, "_PATIENCE", 0.2)
     project = make(tmp_path, IN_PLACE)
     project.execute(tmp_path / "plan.yaml")
     undisturbed = picture_without_times(tmp_path / "repo")

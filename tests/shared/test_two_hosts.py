@@ -1,5 +1,6 @@
 """Two machines share a project: plans go from one to the other, and what is real stays where it is."""
 
+import json
 import signal
 import sqlite3
 import time
@@ -10,6 +11,7 @@ import psycopg
 import pytest
 
 from mulligan.config.database_address import parts_of
+from tests.remotes.remote_world import GIT_CONFIG, RemoteWorld
 from tests.support.git_world import run_git
 from tests.support.homes import home_of
 from tests.support.patience import PATIENCE
@@ -109,6 +111,31 @@ def test_a_plan_that_was_killed_goes_on_elsewhere(
     for host in (first, second):
         assert all(finding["repaired"] for finding in host.data("doctor")["findings"])
         host.data("gc")
+        assert host.data("checkpoint", "verify")["damaged"] == []
+
+
+def test_a_remote_branch_is_changed_from_any_machine(
+    first: SimulatedHost, second: SimulatedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", GIT_CONFIG)
+    world = RemoteWorld(tmp_path / "w")
+    world.root.mkdir()
+    world.make_server()
+    steps = [{"run": f"echo {each} >> notes.txt"} for each in ("four", "five")]
+    document = {"name": "edit", "resources": {"site": world.resource()}, "steps": steps}
+    (first.folder / "plan.yaml").write_text(json.dumps(document))
+    killed = first.run("plan", "execute", "plan.yaml", MULLIGAN_FAULT="before:group.record:3:SIGKILL")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert second.data("resume", "edit")["state"] == "complete"
+    killed = second.run("apply", "--yes", "edit", MULLIGAN_FAULT="after:ref.push:1:SIGKILL")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    first.data("apply", "--yes", "edit")
+    assert world.commits() == ["edit", "of others"]
+    assert world.text() == "one\ntwo\nthree\nfour\nfive\n"
+    second.data("unapply", "--yes", "edit")
+    assert world.text() == "one\ntwo\nthree\n"
+    for host in (first, second):
+        assert all(finding["repaired"] for finding in host.data("doctor")["findings"])
         assert host.data("checkpoint", "verify")["damaged"] == []
 
 

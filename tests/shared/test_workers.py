@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,26 @@ def project(address: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def worker(project: Path) -> Iterator[ThreadWorker]:
     with working(project, slots=2) as worker:
         yield worker
+
+
+@contextmanager
+def only_place_taken(project: Path, worker: ThreadWorker, address: str, name: str) -> Iterator[None]:
+    """Have a plan that takes the only place of the queue while the block lasts; then places for all."""
+    limit_to_one(project, address)
+    go = project.parent / f"{name}-may-end"
+    file = plan_file(project, name, f"until test -e {go}; do sleep 0.05; done")
+    first = data_of(project, "submit", file)
+    wait_until(lambda: worker.heard.events("plan begun", first["plan_id"]), "another one has the only place")
+    yield
+    go.touch()
+    data_of(project, "worker", "limit", "default", "none")
+
+
+def limit_to_one(project: Path, address: str) -> None:
+    """Let one plan of the queue run at once, and wait until the worker follows."""
+    data_of(project, "worker", "limit", "default", "1")
+    queues = f"SELECT concurrency FROM {parts_of(address).schema}_queue.queues WHERE name = 'default'"
+    wait_until(lambda: rows_of(address, queues) == [(1,)], "the worker follows")
 
 
 def test_a_plan_is_run_by_a_worker_and_applied_by_hand(
@@ -162,17 +183,10 @@ def test_a_queue_with_a_limit_runs_no_more_at_once(project: Path, worker: Thread
 
 def test_an_entry_that_was_lost_is_made_again(project: Path, worker: ThreadWorker, address: str) -> None:
     """Rows are the truth: the queue may forget everything."""
-    parts = parts_of(address)
-    file = plan_file(project, "lost", "true")
-    data_of(project, "worker", "limit", "default", "1")
-    first = data_of(project, "submit", plan_file(project, "before", "sleep 1"))
-    wait_until(lambda: worker.heard.events("plan begun", first["plan_id"]), "another one has the only place")
-    lost = data_of(project, "submit", file)
-    rows_of(
-        address,
-        f"DELETE FROM {parts.schema}_queue.workflow_status WHERE workflow_uuid LIKE '{lost['plan_id']}%'",
-    )
-    data_of(project, "worker", "limit", "default", "none")
+    entries = f"{parts_of(address).schema}_queue.workflow_status"
+    with only_place_taken(project, worker, address, "before"):
+        lost = data_of(project, "submit", plan_file(project, "lost", "true"))
+        rows_of(address, f"DELETE FROM {entries} WHERE workflow_uuid LIKE '{lost['plan_id']}%'")
     becomes(project, "lost", "complete")
     assert worker.heard.events("entered again", lost["plan_id"])
 
@@ -180,12 +194,9 @@ def test_an_entry_that_was_lost_is_made_again(project: Path, worker: ThreadWorke
 def test_a_plan_that_ended_five_workers_is_given_to_no_other(
     project: Path, worker: ThreadWorker, address: str
 ) -> None:
-    data_of(project, "worker", "limit", "default", "1")
-    first = data_of(project, "submit", plan_file(project, "first-of-two", "sleep 1"))
-    wait_until(lambda: worker.heard.events("plan begun", first["plan_id"]), "another one has the only place")
-    deadly = data_of(project, "submit", plan_file(project, "deadly", "true"))
-    rows_of(address, f"UPDATE submissions SET taken = 5 WHERE plan_id = '{deadly['plan_id']}'")
-    data_of(project, "worker", "limit", "default", "none")
+    with only_place_taken(project, worker, address, "first-of-two"):
+        deadly = data_of(project, "submit", plan_file(project, "deadly", "true"))
+        rows_of(address, f"UPDATE submissions SET taken = 5 WHERE plan_id = '{deadly['plan_id']}'")
     becomes(project, "deadly", "errored")
     assert data_of(project, "status", "deadly")["error"]["message"] == "it was taken from 5 workers"
     assert data_of(project, "submit", "deadly")["number"] == 2

@@ -1,7 +1,8 @@
 """The program in processes that are forked from one that has loaded all of it: most commands take a tenth of the time.
 
 For tests of what commands do. Tests of how the program starts, what it imports, which locale it finds or who its parent
-is start it as users do. So do tests whose processes are measured.
+is start it as users do. Where processes are measured, so are these: but for what is imported, which those of the tests
+import too.
 """
 
 import atexit
@@ -23,6 +24,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any, NoReturn
+
+from coverage import Coverage
 
 import mulligan
 from mulligan.__main__ import main
@@ -63,7 +66,9 @@ def start_program(
     """
     if _can_be_forked(environment):
         place = {"folder": str(folder), "environment": dict(environment)}
-        return ForkedProgram(_server(), {"words": words, "terminal": terminal, **place}, streams)
+        return ForkedProgram(
+            _server(_measuring(environment)), {"words": words, "terminal": terminal, **place}, streams
+        )
     return subprocess.Popen(
         [sys.executable, "-m", "mulligan", *words],
         cwd=folder,
@@ -77,16 +82,22 @@ def start_program(
 
 
 def _read_at_the_start(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return variables that count before the first line of a program runs: for coverage, Python and the loader."""
+    """Return variables that count before the first line of a program runs: for Python and the loader."""
     return {
         name: value
         for name, value in environment.items()
-        if name.startswith(("COVERAGE_PROCESS_", "LD_", "PYTHON")) and name not in _HARMLESS
+        if name.startswith(("LD_", "PYTHON")) and name not in _HARMLESS
     }
 
 
 _HARMLESS = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
-_OURS = {name: it for name, it in _read_at_the_start(os.environ).items() if not name.startswith("COVERAGE_")}
+_OURS = _read_at_the_start(os.environ)
+
+
+def _measuring(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables under which a process is measured, if it is."""
+    found = {name: value for name, value in environment.items() if name.startswith("COVERAGE_")}
+    return found if any(name.startswith("COVERAGE_PROCESS_") for name in found) else {}
 
 
 def _can_be_forked(environment: Mapping[str, str]) -> bool:
@@ -105,16 +116,24 @@ def _take_terminal() -> None:
 
 
 def run_program(
-    words: Sequence[str], *, folder: Path, environment: Mapping[str, str], timeout: float = PATIENCE
+    words: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    timeout: float = PATIENCE,
+    together: bool = False,
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Run a command to its end and until all that it started has closed its output, like `subprocess.run`."""
+    """Run a command to its end and until all that it started has closed its output, like `subprocess.run`.
+
+    Where they go `together`, stderr is part of stdout, in the order in which they were written.
+    """
     (out, stdout), (err, stderr) = os.pipe(), os.pipe()
     nowhere = os.open(os.devnull, os.O_RDONLY)
-    streams = nowhere, stdout, stderr
+    streams = nowhere, stdout, stdout if together else stderr
     try:
         program = start_program(words, folder=folder, environment=environment, streams=streams)
     finally:
-        for descriptor in streams:
+        for descriptor in (nowhere, stdout, stderr):
             os.close(descriptor)
     try:
         printed = _read(out, err, time.monotonic() + timeout)
@@ -144,29 +163,34 @@ def _read(out: int, err: int, until: float) -> dict[int, bytes]:
     return printed
 
 
-_servers: dict[int, socket.socket] = {}  # by the process that each serves: a fork has to have its own
+# By the process that each serves, as a fork has to have its own, and by the variables for coverage.
+_servers: dict[tuple[object, ...], socket.socket] = {}
 
 
-def _server() -> socket.socket:
-    if (found := _servers.get(os.getpid())) is None:
+def _server(measuring: Mapping[str, str]) -> socket.socket:
+    which = (os.getpid(), *sorted(measuring.items()))
+    if (found := _servers.get(which)) is None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             # It leaves at once a process that is nobody's child: tests count theirs.
             subprocess.run(
                 [sys.executable, "-m", __name__, str(theirs.fileno())],
                 cwd=ROOT,
-                env={"PATH": os.environ["PATH"], "LC_ALL": _LOCALES[0], **_OURS},
+                env={"PATH": os.environ["PATH"], "LC_ALL": _LOCALES[0], **_OURS, **measuring},
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 check=True,
             )
-        found = _servers[os.getpid()] = ours
+        found = _servers[which] = ours
         atexit.register(ours.close)
     return found
 
 
 def _serve(connection: socket.socket) -> None:
     """Fork a process for each request; say which it is, and then how it ended."""
+    measurement = Coverage.current()
+    if measurement is not None:
+        measurement.stop()
     for module in pkgutil.walk_packages(mulligan.__path__, "mulligan."):
         importlib.import_module(module.name)
     vars(parked_trees)["_FREE"] = 1 << 62  # copies are parked however full the disk is on which the tests run
@@ -179,6 +203,8 @@ def _serve(connection: socket.socket) -> None:
         child = os.fork()
         if child == 0:
             connection.close()
+            if measurement is not None:
+                measurement.start()
             _become(json.loads(request), descriptors)
         for descriptor in descriptors:
             os.close(descriptor)

@@ -15,6 +15,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.forked_program import run_program
 from tests.support.keeping import keep, put_back
 from tests.support.patience import PATIENCE
 
@@ -56,6 +57,8 @@ _FLEETING = (
     (re.compile(r'("duration_ms": |size_bytes: |bytes added: )\d+'), r"\1N"),
     (re.compile(r" +"), " "),
 )
+# One command of ours, in words that a shell leaves as they are.
+_ALONE = re.compile(r"""mulligan (?:[\w ./:=@%+,-]|'[^'\n]*'|"[^"$`\\!\n]*")+\n?""")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,17 +162,21 @@ class ExampleProject:
         return printed
 
     def shell(self, script: str) -> tuple[int, str]:
-        """Run a script; gives its exit code and all it printed."""
-        done = subprocess.run(
-            ["sh", "-ec", script],
-            cwd=self.folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=PATIENCE,
-            check=False,
-        )
+        """Run a script; gives its exit code and all it printed. A command of ours alone needs no shell."""
+        if _ALONE.fullmatch(script):
+            words = shlex.split(script)[1:]
+            done = run_program(words, folder=self.folder, environment=self._environment, together=True)
+        else:
+            done = subprocess.run(
+                ["sh", "-ec", script],
+                cwd=self.folder,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=PATIENCE,
+                check=False,
+            )
         shown = done.stdout.decode().replace(str(self.folder), SHOWN_AS)
         shown = shown.replace(str(self._around / "home"), str(Path(SHOWN_AS).parent))
         return done.returncode, shown.replace(str(self._around), str(Path(SHOWN_AS).parent))

@@ -15,12 +15,16 @@ from mulligan.adapters.sandboxes.folder.folder_copy import DirectorySandboxes
 from mulligan.adapters.sandboxes.folder.folder_in_place import InPlaceFolders
 from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
 from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
+from mulligan.adapters.sandboxes.git.remote.branch_clones import BranchClones
+from mulligan.adapters.sandboxes.git.remote.remote_context import RemoteContext
+from mulligan.adapters.sandboxes.git.remote.remote_copy import RemoteSandboxes
 from mulligan.adapters.sandboxes.private_sandbox import Workplace
 from mulligan.adapters.sandboxes.sqlite.database_copy import DatabaseCopies
 from mulligan.adapters.sandboxes.sqlite.database_in_place import InPlaceDatabases
 from mulligan.adapters.sandboxes.sqlite.database_sandbox import SqliteSandboxes
 from mulligan.domain.checkpoints.store_report import PathChange
-from mulligan.domain.resources.placement import folder_name
+from mulligan.domain.resources.placement import CLONES, clone_of, folder_name
+from mulligan.domain.resources.remote_branch import remote_branch
 from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
 from mulligan.domain.text.ids import PlanId
 from mulligan.ports import SandboxKind, SandboxOrder
@@ -214,6 +218,41 @@ def _git_world(tmp_path: Path, *, in_place: bool = False) -> World:
     return GitWorld(real if in_place else copies, resource, location, home / "sandboxes", "sub/file", copies)
 
 
+class RemoteWorld(GitWorld):
+    """A branch on a server; its location is the clone, whose files have other times."""
+
+    def picture(self, path: Path) -> object:
+        files = (each for each in path.rglob("*") if each.is_file() and ".git" not in each.parts)
+        return {each.relative_to(path): each.read_bytes() for each in files}
+
+    def size(self) -> tuple[int, int]:
+        return (1, 4)
+
+
+def _remote_world(tmp_path: Path) -> World:
+    project, server = tmp_path / "project", tmp_path / "server"
+    (server / "sub").mkdir(parents=True)
+    (server / "sub" / "file").write_text("real")
+    for command in (("init", "-q", "-b", "main", "."), ("add", "sub/file"), ("commit", "-q", "-m", "first")):
+        run_git(server, *command)
+    home = project / ".mulligan"
+    home.mkdir(parents=True)
+    git = git_context(_place(tmp_path, home), GIT_ENVIRONMENT)
+    clones = BranchClones(git.git.to_servers(GIT_ENVIRONMENT), home / CLONES, lambda: None)
+    kind = RemoteSandboxes(RemoteContext(git.place, git.git, git.repositories, clones=clones))
+    resource = Resource(
+        name="data",
+        type=ResourceType.GIT_REMOTE,
+        location=remote_branch(str(server), "main").location,
+        strategy=None,
+        from_revision=None,
+        create=False,
+    )
+    location = Path(clone_of(str(home), resource.location))
+    kind.check(resource, location)
+    return RemoteWorld(kind, resource, location, home / "sandboxes", "sub/file", kind)
+
+
 Worlds = dict[str, Callable[[Path], World]]
 COPIED_FOLDERS: Worlds = {"directory": _directory_world, "git": _git_world}
 COPIES: Worlds = {**COPIED_FOLDERS, "database": _database_world}
@@ -224,6 +263,7 @@ FOLDER_WORLDS: Worlds = {
 }
 WORLDS: Worlds = {
     **FOLDER_WORLDS,
+    "remote": _remote_world,
     "database": _database_world,
     "database in place": partial(_database_world, in_place=True),
 }

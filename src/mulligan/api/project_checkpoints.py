@@ -76,7 +76,8 @@ class Checkpoints:
         adapters = self._services.adapters
         with adapters.database.reading() as db:
             resources = [r for plan in db.plans.list(None) for r in plan.definition.resources]
-        places = {adapters.project / r.location for r in resources if r.type.traits.has_commits}
+        own = (r for r in resources if not r.type.traits.is_remote)  # a clone that is gone is made again
+        places = {adapters.project / r.location for r in own if r.type.traits.has_commits}
         return sorted(str(place) for place in places if not has_marker(place, ".git"))
 
     def prune(self, plan: str, *, keep: int | None = None, dry_run: bool = False) -> Pruning:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mulligan.errors.misuses import *
     from mulligan.errors.refused_places import *
     from mulligan.errors.refused_plans import *
+    from mulligan.errors.remotes import *
     from mulligan.errors.stores import *
 
 __getattr__, __dir__, __all__ = lazy_exports(
@@ -70,6 +71,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "RealPathImpossible ResourceUnsuitable SandboxMissing TargetExists ToolArgumentsUnfit "
             "ToolMissing ToolNotCheckpointable ToolUnknown ToolsUnsafe ToolsUntrusted TreeChanged"
         ),
+        "mulligan.errors.remotes": "RemoteMoved RemoteRefused RemoteUnreachable",
         "mulligan.errors.stores": (
             "StoreClockSkewed StoreForbidden StoreForeign StoreMissing StoreMoved StoreNotJoinable "
             "StoreNotShared StoreUnreachable StoreUnsuitable"

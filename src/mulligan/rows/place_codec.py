@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mulligan import errors
+from mulligan.domain.resources.placement import CLONES
 from mulligan.domain.resources.resource import Strategy
 from mulligan.errors import Advice, NextStep
 
@@ -51,13 +52,20 @@ class Places(Struct, frozen=True, kw_only=True):
                 return f"{folder}/{inside}" if inside else folder
         return text
 
+    def is_clone(self, path: str) -> bool:
+        """Return whether a path is that of the clone for a remote branch, which each machine has one of."""
+        return path.startswith(f"{self.home}/{CLONES}/")
+
     def kept_sandbox(self, sandbox: Sandbox) -> Sandbox:
         """Return a sandbox as its row holds it: it is on this machine."""
         return self.claimed(_with_paths(sandbox, self.kept))
 
     def claimed(self, sandbox: Sandbox) -> Sandbox:
         """Return a sandbox as one that is on this machine; the real thing may be on another one."""
-        return replace(sandbox, host=self.host, real_host=sandbox.real_host or self.host)
+        if not sandbox.type.traits.is_remote:
+            return replace(sandbox, host=self.host, real_host=sandbox.real_host or self.host)
+        here = None if sandbox.strategy is Strategy.IN_PLACE else self.host
+        return replace(sandbox, host=here, real_host=None)
 
     def is_elsewhere(self, host: str | None) -> bool:
         """Return whether something of that machine is not on this one."""

@@ -336,6 +336,7 @@ class Adapters:
             around=self.around,
             here=self.here,
             pool=lambda: self.settings.of_project().pool,
+            prepare=self.prepare,
         )
 
     @property

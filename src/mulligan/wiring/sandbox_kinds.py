@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from mulligan.adapters.sandboxes.git.checkout_copy import GitSandboxes
     from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
     from mulligan.adapters.sandboxes.git.git_context import GitContext
+    from mulligan.adapters.sandboxes.git.remote.remote_context import RemoteContext
+    from mulligan.adapters.sandboxes.git.remote.remote_copy import RemoteSandboxes
+    from mulligan.adapters.sandboxes.git.remote.remote_ref import RemoteBranches
     from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
     from mulligan.adapters.sandboxes.parked_trees import ParkedTrees
     from mulligan.adapters.sandboxes.private_sandbox import Workplace
@@ -40,11 +43,13 @@ class ProjectSandboxes:
         around: Surroundings,
         here: str | None,
         pool: Callable[[], int],
+        prepare: Callable[[], None],
     ) -> None:
         """Capture into this store; git is the user's own, with the caller's environment. Keep `pool` parked trees.
 
-        `here` is the id of this machine in a shared project.
+        `here` is the id of this machine in a shared project; `prepare` makes the home, if it is yet to be made.
         """
+        self._prepare = prepare
         self._here = here
         self._store = store
         self._project = place
@@ -63,6 +68,8 @@ class ProjectSandboxes:
                 (ResourceType.FS_DIRECTORY, in_place): lambda: self._folders_in_place,
                 (ResourceType.GIT_CHECKOUT, Strategy.GIT_WORKTREE): lambda: self._checkouts,
                 (ResourceType.GIT_CHECKOUT, in_place): lambda: self._checkouts_in_place,
+                (ResourceType.GIT_REMOTE, Strategy.GIT_WORKTREE): lambda: self._remotes,
+                (ResourceType.GIT_REMOTE, in_place): lambda: self._remote_branches,
                 (ResourceType.SQLITE, copied): lambda: self._databases,
                 (ResourceType.SQLITE, in_place): lambda: self._databases_in_place,
             },
@@ -118,6 +125,38 @@ class ProjectSandboxes:
         from mulligan.adapters.sandboxes.git.checkout_in_place import InPlaceCheckouts
 
         return InPlaceCheckouts(self._git)
+
+    @cached_property
+    def _remote_git(self) -> RemoteContext:
+        from mulligan.adapters.sandboxes.git.remote.branch_clones import BranchClones
+        from mulligan.adapters.sandboxes.git.remote.remote_context import RemoteContext
+        from mulligan.domain.resources.placement import CLONES
+
+        git = self._git
+        clones = BranchClones(
+            git.git.to_servers(self._around.environ), self._project.home / CLONES, self._prepare
+        )
+        return RemoteContext(
+            place=git.place,
+            git=git.git,
+            repositories=git.repositories,
+            moved=git.moved,
+            known=git.known,
+            arrived=git.arrived,
+            clones=clones,
+        )
+
+    @cached_property
+    def _remotes(self) -> RemoteSandboxes:
+        from mulligan.adapters.sandboxes.git.remote.remote_copy import RemoteSandboxes
+
+        return RemoteSandboxes(self._remote_git)
+
+    @cached_property
+    def _remote_branches(self) -> RemoteBranches:
+        from mulligan.adapters.sandboxes.git.remote.remote_ref import RemoteBranches
+
+        return RemoteBranches(self._remote_git)
 
     @cached_property
     def _folders(self) -> DirectorySandboxes:

@@ -174,3 +174,11 @@ def test_advice_within_advice_keeps_its_steps() -> None:
     assert Advice("first; ", inner, ".").steps == (NextStep("gc"),)
     assert in_commands(Advice("first; ", inner, ".")) == "first; run `mulligan gc`."
     assert str(NextStep("doctor", project="/p")) == "mulligan.open('/p').doctor()"
+
+
+def test_next_steps_are_equal_by_what_they_say() -> None:
+    assert {NextStep("resume", plan="a"), NextStep("resume", plan="a"), NextStep("resume", plan="b")} == {
+        NextStep("resume", plan="a"),
+        NextStep("resume", plan="b"),
+    }
+    assert NextStep("resume", plan="a") != "resume a"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mulligan.domain.trees.text_merge import Labels, has_markers, merge_texts
+from mulligan.domain.trees.text_merge import Labels, has_markers, merge_texts, ours_of_marked
 
 LINES = [f"line {number}\n" for number in range(1, 21)]
 SIDES = Labels("ours", "theirs")
@@ -61,3 +61,12 @@ def test_markers_stand_on_lines_of_their_own_and_end_as_the_text_does() -> None:
     assert merge.text == b"a\r\n<<<<<<< ours\nours\n=======\ntheirs\n>>>>>>> theirs\n"
     merge = merge_texts(b"a\r\nb\r\n", b"a\r\nours\r\n", b"a\r\ntheirs\r\n", SIDES)
     assert merge.text == b"a\r\n<<<<<<< ours\r\nours\r\n=======\r\ntheirs\r\n>>>>>>> theirs\r\n"
+
+
+def test_of_a_marked_text_our_side_can_be_taken() -> None:
+    ours, theirs = _with(at2="ours\n", at9="both\n"), _with(at2="theirs\n", at9="both\n", at15="theirs\n")
+    merged = merge_texts(_with(), ours, theirs, SIDES)
+    assert has_markers(merged.text)
+    assert ours_of_marked(merged.text) == _with(at2="ours\n", at9="both\n", at15="theirs\n")
+    assert ours_of_marked(ours) == ours
+    assert ours_of_marked(ours_of_marked(merged.text)) == ours_of_marked(merged.text)

@@ -147,6 +147,37 @@ resources:
             (1, 85, "resources.b.location"),
             "the location of 'b' overlaps with 'a': x/y lies inside x",
         ),
+        ("{a: {type: git-remote, url: /x}}", (1, 16, "resources.a"), "the key `ref` is missing"),
+        (
+            "{a: {type: git-remote, url: /x, ref: main, location: x}}",
+            (1, 65, "resources.a.location"),
+            "`location` is not for a git-remote",
+        ),
+        (
+            "{a: {type: sqlite, location: x, url: /x}}",
+            (1, 49, "resources.a.url"),
+            "`url` is not for a sqlite",
+        ),
+        (
+            "{a: {type: git-remote, url: 'https://me:word@host/x', ref: main}}",
+            (1, 40, "resources.a.url"),
+            "the address has a password in it",
+        ),
+        (
+            "{a: {type: git-remote, url: /x, ref: refs/tags/v1}}",
+            (1, 49, "resources.a.ref"),
+            "'refs/tags/v1' is not a branch",
+        ),
+        (
+            "{a: {type: git-remote, url: /x, ref: main}, b: {type: git-remote, url: /x, ref: refs/heads/main}}",
+            (1, 83, "resources.b.url"),
+            "'b' has the same address and branch as 'a'",
+        ),
+        (
+            "{a: {type: git-remote, url: /x, ref: main, strategy: in_place}}",
+            (1, 65, "resources.a.strategy"),
+            "in_place does not work for a resource of type git-remote",
+        ),
         ("{a/b: {type: sqlite, location: x}}", (1, 13, "resources['a/b']"), "the name 'a/b' holds a slash"),
         (
             "{a: {type: fs-directory, location: x, create: true}}",

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.position import index_lock
 from mulligan.adapters.sandboxes.git.repository.user_repository import (
     KnownRepository,
     Repository,
@@ -56,6 +57,23 @@ def test_a_lock_of_another_git_command_is_named(project: GitProject) -> None:
     assert "delete that file" in error.next_step
     with pytest.raises(ResourceUnsuitable):
         project.kind.create(project.order(), Watcher())
+
+
+def test_a_lock_is_waited_for_once_in_vain_and_a_new_one_again(
+    project: GitProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, waits = project.top / ".git" / "index.lock", list[float]()
+    monkeypatch.setattr(index_lock.time, "sleep", waits.append)
+    lock.touch()
+    refusal(project, project.top)
+    once = len(waits)
+    assert once > 1
+    refusal(project, project.top)
+    assert len(waits) == once
+    lock.rename(lock.with_name("other"))  # so that the new one has another inode
+    lock.touch()
+    refusal(project, project.top)
+    assert len(waits) == 2 * once
 
 
 def test_a_reftable_is_refused_by_name(project: GitProject) -> None:

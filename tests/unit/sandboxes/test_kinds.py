@@ -34,6 +34,7 @@ def test_every_strategy_of_a_type_has_its_kind(
         around=look_around({}),
         here=None,
         pool=lambda: 1,
+        prepare=lambda: None,
     ).kinds
     resource = Resource(
         name="app", type=type, location="app", strategy=strategy, from_revision=None, create=False

@@ -43,7 +43,7 @@ _LEFT_OUT = (
     ),
     *("store/bucket", "store/bucket-cache"),
     *("store/rooms", "store/caches", "store/asides", "store/lock", "store/upkeep"),
-    *("sandboxes/.parked", "sandboxes/.trials"),
+    *("sandboxes/.parked", "sandboxes/.trials", "remotes"),
 )
 _PACK_FOLDERS = ("store", "store/packs")
 _LONGEST_NAME = 200

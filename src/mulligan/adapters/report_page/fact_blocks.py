@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from mulligan.adapters.report_page.markup import Content, Markup, element, joined, several_lines
 from mulligan.adapters.report_page.page_words import chip, coded, duration, moment
 from mulligan.domain.plans.step import StepRecord, StepStatus
+from mulligan.domain.resources.remote_branch import branch_at
+from mulligan.domain.resources.resource import Resource
 from mulligan.domain.text.inert_text import without_escapes
 from mulligan.domain.text.plural import counted
 from mulligan.domain.views.report import PlanReport
@@ -47,7 +49,7 @@ def _rows(part: PlanReport) -> Iterator[tuple[str, Content]]:
     yield "Recorded", moment(plan.created_at)
     yield "Last changed", moment(plan.updated_at)
     located = (
-        element("li", element("strong", r.name), f", {r.type.value} at ", element("code", r.location))
+        element("li", element("strong", r.name), f", {r.type.value} at ", element("code", _place(r)))
         for r in plan.definition.resources
     )
     yield "Works on", element("ul", located)
@@ -104,3 +106,8 @@ def _bar(milliseconds: int | None, longest: int) -> Markup | None:
     return element(
         "svg", bar, class_="bar", viewBox=f"0 0 {_BAR} 4", preserveAspectRatio="none", aria_hidden="true"
     )
+
+
+def _place(resource: Resource) -> str:
+    """Return where a resource is, in words for people."""
+    return branch_at(resource.location).shown if resource.type.traits.is_remote else resource.location

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Strategy
+from mulligan.domain.resources.resource import Resource, ResourceType, Sandbox, Shape, Strategy
 from mulligan.errors import OnAnotherHost, ResourceUnsuitable, SystemFailed
 from mulligan.ports import ApplyOrder, SandboxKind, SandboxOrder
 
@@ -34,8 +34,8 @@ class LocalSandboxKinds(Struct, frozen=True, eq=False):
     def choose(self, resource: Resource, strategy: Strategy) -> SandboxKind:
         """The kind for a resource: its own strategy wins over the setting, `auto` goes by its type."""
         traits = resource.type.traits
-        # The setting is about folders: a file that lies alone is always copied.
-        wanted = resource.strategy or (strategy if traits.is_folder else Strategy.AUTO)
+        # The setting is about folders: a file that lies alone is always copied, and so is what is on a server.
+        wanted = resource.strategy or (strategy if traits.shape is Shape.FOLDER else Strategy.AUTO)
         chosen = traits.copying if wanted is Strategy.AUTO else wanted
         if chosen not in traits.strategies:
             raise ResourceUnsuitable(

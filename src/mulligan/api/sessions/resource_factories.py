@@ -1,4 +1,4 @@
-"""Resources as a program names them, for sessions: `mulligan.git()`, `directory()` and `sqlite()`."""
+"""Resources as a program names them, for sessions: `mulligan.git()`, `git_remote()`, `directory()` and `sqlite()`."""
 
 from __future__ import annotations
 
@@ -27,6 +27,25 @@ def git(location: str | Path = ".", *, in_place: bool = False, from_revision: st
             hint="name a commit, branch or tag of a git checkout that is not worked on in place",
         )
     return _resource(ResourceType.GIT_CHECKOUT, location, in_place=in_place, from_revision=from_revision)
+
+
+def git_remote(url: str, ref: str) -> Resource:
+    """A branch of a git repository on a server; an apply is a push to it."""
+    from mulligan.domain.resources.remote_branch import (  # here: few sessions have one
+        length_problem,
+        ref_problem,
+        remote_branch,
+        url_problem,
+    )
+
+    if problem := ref_problem(ref):
+        raise UsageWrong(reason=f"ref={ref!r} {problem}", hint="name a branch, such as main")
+    remote = remote_branch(url, ref)
+    if problem := url_problem(url) or length_problem(remote):
+        raise UsageWrong(
+            reason=f"the address of a repository {problem}", hint="name one that git could clone"
+        )
+    return _resource(ResourceType.GIT_REMOTE, remote.location)
 
 
 def directory(location: str | Path = ".", *, in_place: bool = False) -> Resource:

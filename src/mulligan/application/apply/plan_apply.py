@@ -156,7 +156,7 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
                 ) from exc
             path = str(location.resolve())
             real = replace(sandbox, strategy=Strategy.IN_PLACE, path=path, host=sandbox.real_host)
-            self.kinds.of(real).refuse_apply(real, commit=bool(wishes.commit))
+            self.kinds.of(real).refuse_apply(real, commit=_gets_commit(real, wishes))
             if not wishes.onto_branch:
                 self._refuse_other_branch(run, sandbox, real, wishes, turn)
             self.sandboxes.refuse_neighbours(Path(real.path), ())  # inside of it once it was looked at
@@ -222,7 +222,7 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
                 theirs=self.kinds.of(sandbox).capture(sandbox, run.observer).snapshot,
                 ours=ours[sandbox.resource],
                 names=_SIDES,
-                message=_message(run.plan, wishes),
+                message=_message(run.plan, wishes) if _gets_commit(sandbox, wishes) else None,
                 withdraws=None,
                 included=wishes.included,
                 hidden=run.plan.hidden,
@@ -289,6 +289,12 @@ def logged(prepared: Prepared) -> JsonObject:
 
 def _decided(run: Run, wishes: ApplyWishes) -> ApplyWishes:
     """Return the options with whether a commit is made; refuse a message for a commit that is not made."""
+    remote = [r.name for r in run.plan.definition.resources if r.type.traits.is_remote]
+    if wishes.commit is False and remote:
+        raise UsageWrong(
+            reason=f"{remote[0]} is a remote branch, which can get nothing but a commit",
+            hint="omit the wish for none",
+        )
     if wishes.commit is None:
         return replace(wishes, commit=wishes.message is not None or run.settings.apply_commit)
     if wishes.message is not None and not wishes.commit:
@@ -308,9 +314,14 @@ def _cleans_up(run: Run) -> bool:
     return not run.only_in_place and run.settings.cleanup in (Cleanup.ON_APPLY, Cleanup.ON_TERMINAL)
 
 
-def _message(plan: Plan, wishes: ApplyWishes) -> str | None:
+def _gets_commit(sandbox: Sandbox, wishes: ApplyWishes) -> bool:
+    """Return whether a resource gets a commit: a remote branch always does."""
+    return bool(wishes.commit) or sandbox.type.traits.is_remote
+
+
+def _message(plan: Plan, wishes: ApplyWishes) -> str:
     usual = f"{plan.name}\n\n{plan.definition.description}".strip()
-    return (usual if wishes.message is None else wishes.message) if wishes.commit else None
+    return usual if wishes.message is None else wishes.message
 
 
 def _refuse_unready(plan: Plan) -> None:

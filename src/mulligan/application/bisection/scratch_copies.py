@@ -117,7 +117,7 @@ class ScratchCopies(Struct, kw_only=True, frozen=True, eq=False):
             resource=resource.name,
             type=resource.type,
             strategy=resource.type.traits.copying,
-            location=str(self.project / resource.location),
+            location=known.location if known else str(self.project / resource.location),
             path=path,
             base=Snapshot(()),
             excluded=known.excluded if known else (*sorted(left_out(resource, plan.definition.resources)),),

@@ -178,12 +178,15 @@ class CheckpointManager:
         A folder cannot be removed while a file of another resource is in it, nor a file written before its folder.
         """
         files = [s for s in sandboxes if s.type.traits.is_file]
+        # What others see at once, and may build on, comes last.
         others = [s for s in sandboxes if not s.type.traits.is_file]
+        remote = [s for s in others if s.type.traits.is_remote]
         nested = any(s.excluded for s in others)
         going = [
             s for s in files if nested and _goes(self._kinds.of(s).compare(s, group.snapshot_of(s.resource)))
         ]
-        return [*going, *others, *(s for s in files if s not in going)]
+        folders = [s for s in others if s not in remote]
+        return [*going, *folders, *(s for s in files if s not in going), *remote]
 
     def changed_since(self, run: Run, before: tuple[Capture, ...]) -> tuple[str, ...]:
         """Return the paths in which the sandboxes differ from an earlier capture."""

@@ -26,7 +26,9 @@ class RealResources(Struct, kw_only=True, frozen=True, eq=False):
         """Return the real resources of a plan with these sandboxes, in the plan's order; each must still be there."""
         by_name = {sandbox.resource: sandbox for sandbox in made}
         found = [
-            self._real(plan, resource, by_name.get(resource.name)) for resource in plan.definition.resources
+            self._real(plan, resource, by_name.get(resource.name))
+            for resource in plan.definition.resources
+            if not resource.type.traits.is_remote  # no path of it is real here
         ]
         for real in found:
             self.sandboxes.refuse_neighbours(Path(real.path))

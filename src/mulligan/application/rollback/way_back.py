@@ -19,6 +19,7 @@ from mulligan.errors import (
     ChangedMeanwhile,
     MulliganError,
     PlanTakenOver,
+    RemoteMoved,
     RestoreFailed,
     RestoreIncomplete,
     SandboxMissing,
@@ -92,7 +93,7 @@ class WayBackService(Struct, kw_only=True, frozen=True, eq=False):
         for attempt in range(1, _TRIES + 1):
             try:
                 return self._take_once(run, ways)
-            except ChangedMeanwhile:
+            except (ChangedMeanwhile, RemoteMoved):
                 if attempt == _TRIES:
                     raise
         raise AssertionError("the last attempt returns or raises")

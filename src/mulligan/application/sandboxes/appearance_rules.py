@@ -54,7 +54,7 @@ class AppearanceService:
 
     def shown(self, settings: Settings, sandboxes: Sequence[Sandbox]) -> Appearance | str | None:
         """Return where processes see sandboxes; None: at their own paths, as wished; a text: so, and why."""
-        copies = [each for each in sandboxes if each.strategy is not Strategy.IN_PLACE]
+        copies = _with_real_path(sandboxes)
         if settings.at is SandboxPlace.OWN_PATH or not copies:
             return None
         lenders = [pair for each in copies for pair in self._kinds.of(each).lenders(each)]
@@ -66,7 +66,7 @@ class AppearanceService:
             return str(exc.facts["reason"])
 
     def _warnings(self, reason: str, sandboxes: Sequence[Sandbox]) -> tuple[str, ...]:
-        copies = [each for each in sandboxes if each.strategy is not Strategy.IN_PLACE]
+        copies = _with_real_path(sandboxes)
         known = "set `sandbox.at` to `own-path` to say that you know"
         note = f"steps see the sandboxes at their own paths, not at the real ones: {reason} ({known})"
         back = [
@@ -82,3 +82,9 @@ class AppearanceService:
         if isinstance(action, Subplans):
             return any(self._has_processes(child.steps) for child in action.plans)
         return isinstance(action, ToolUse) and self._toolbox.tool(action.tool).declaration.at_real_path
+
+
+def _with_real_path(sandboxes: Sequence[Sandbox]) -> list[Sandbox]:
+    """Return the copies of what is at a path of this machine."""
+    copies = [each for each in sandboxes if each.strategy is not Strategy.IN_PLACE]
+    return [each for each in copies if not each.type.traits.is_remote]

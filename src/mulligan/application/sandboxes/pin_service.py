@@ -99,7 +99,11 @@ class PinService(Struct, kw_only=True, frozen=True, eq=False):
 
     def _checkouts(self, plans: Iterable[Plan]) -> set[Path]:
         resources = {resource for plan in plans for resource in plan.definition.resources}
-        return {self.project / r.location for r in resources if r.type.traits.has_commits}
+        return {
+            self.project / r.location
+            for r in resources
+            if r.type.traits.has_commits and not r.type.traits.is_remote
+        }
 
 
 def _by_hand(pinned: Pinned) -> str:

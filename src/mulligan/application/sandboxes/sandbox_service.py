@@ -24,6 +24,7 @@ from mulligan.domain.plans.intent import Intent, SandboxWork
 from mulligan.domain.plans.plan import Phase, PlanDefinition, State
 from mulligan.domain.plans.step import Subplans
 from mulligan.domain.resources.placement import (
+    clone_of,
     folder_name,
     left_out,
     location_problem,
@@ -346,10 +347,14 @@ class SandboxService(Struct, kw_only=True, frozen=True, eq=False):
         return self.locks.holder(plan_id) is not None
 
     def _as_it_lies(self, resource: Resource) -> Resource:
+        if resource.type.traits.is_remote:
+            return resource
         real = self._location(resource).resolve()
         return replace(resource, location=posixpath.relpath(real, self.project.resolve()))
 
     def _location(self, resource: Resource) -> Path:
+        if resource.type.traits.is_remote:
+            return Path(clone_of(str(self.sandbox_home.parent), resource.location))
         return self.project / resource.location
 
 

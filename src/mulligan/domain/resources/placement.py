@@ -9,6 +9,7 @@ from msgspec import Struct
 from mulligan.domain.resources.resource import Resource
 
 PROJECT_HOME = ".mulligan"
+CLONES = "remotes"  # the folder in a project home with a clone for each remote branch
 
 _LONGEST_PART = 48  # of a name that gets an ending: with four bytes a letter both fit into what systems allow
 _PLAIN_NAME = r"[a-z0-9][a-z0-9._-]{0,63}"
@@ -29,6 +30,8 @@ def stays_inside(path: str) -> bool:
 
 def location_problem(resource: Resource) -> str | None:
     """Say why no resource may lie there, whatever the others are; None: it may."""
+    if resource.type.traits.is_remote:
+        return None
     if resource.location == PROJECT_HOME or resource.location.startswith(PROJECT_HOME + "/"):
         return "is the project home, where mulligan keeps its own files"
     if resource.type.traits.is_file and resource.location == ".":
@@ -43,7 +46,10 @@ def overlap(first: Resource, second: Resource) -> str | None:
     sandboxes for one file.
     """
     if first.location == second.location:
-        return f"has the same location as {second.name!r}"
+        same = "address and branch" if first.type.traits.is_remote else "location"
+        return f"has the same {same} as {second.name!r}"
+    if first.type.traits.is_remote or second.type.traits.is_remote:
+        return None
     for outer, inner in ((first, second), (second, first)):
         outside, inside = outer.type.traits, inner.type.traits
         if inner.location in outside.files_of(outer.location):
@@ -75,6 +81,11 @@ def path_inside(outer: Resource, inner: Resource) -> str:
     return posixpath.relpath(inner.location, outer.location)
 
 
+def clone_of(home: str, location: str) -> str:
+    """Return the path of the clone for a resource that is a remote branch."""
+    return posixpath.join(home, CLONES, posixpath.basename(location))
+
+
 def left_out(outer: Resource, resources: Iterable[Resource]) -> frozenset[str]:
     """Return the files that a resource leaves to others inside it, relative to it."""
     inside = [r for r in resources if outer_of(r, [outer]) is outer]
@@ -97,7 +108,7 @@ def parts_of(path: str, resources: Sequence[Resource]) -> list[Part]:
         if resource.type.traits.is_file:
             if path == location or _holds(path, location):
                 found.append(Part(resource, posixpath.basename(location), location))
-        elif path == location or _holds(path, location):
+        elif path == location or (_holds(path, location) and not resource.type.traits.is_remote):
             found.append(Part(resource, ".", location))
         elif _holds(location, path):
             inside = posixpath.relpath(path, location)

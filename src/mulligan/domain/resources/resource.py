@@ -23,6 +23,7 @@ class Shape(StrEnum):
 
     FOLDER = "folder"
     FILE = "file"  # may lie inside the folder of another resource, which leaves it out
+    REMOTE = "remote"  # it is not there: a folder's worth of files on a server
 
 
 class MergeUnit(StrEnum):
@@ -47,8 +48,13 @@ class ResourceTraits(Struct, frozen=True, kw_only=True):
 
     @property
     def is_folder(self) -> bool:
-        """Return whether the resource is a folder."""
-        return self.shape is Shape.FOLDER
+        """Return whether the resource is a folder, or the files of one on a server."""
+        return self.shape is not Shape.FILE
+
+    @property
+    def is_remote(self) -> bool:
+        """Return whether the resource is on a server: no machine has it, and any machine can change it."""
+        return self.shape is Shape.REMOTE
 
     @property
     def is_file(self) -> bool:
@@ -63,7 +69,7 @@ class ResourceTraits(Struct, frozen=True, kw_only=True):
     @property
     def selectable(self) -> tuple[Strategy, ...]:
         """Return the strategies that a plan file can ask for; a file is in place where the folder around it is."""
-        return self.strategies if self.is_folder else (self.copying,)
+        return self.strategies if self.shape is Shape.FOLDER else (self.copying,)
 
     def files_of(self, path: str) -> tuple[str, ...]:
         """Return the paths that belong to a resource that is a file: its own, then its sidecars."""
@@ -74,6 +80,7 @@ class ResourceType(StrEnum):
     """A kind of real thing that a plan can work on."""
 
     GIT_CHECKOUT = "git-checkout"
+    GIT_REMOTE = "git-remote"
     FS_DIRECTORY = "fs-directory"
     SQLITE = "sqlite"
 
@@ -93,6 +100,13 @@ _TRAITS = {
         has_commits=True,
         marked_by=".git",
     ),
+    ResourceType.GIT_REMOTE: ResourceTraits(
+        noun="remote branch",
+        shape=Shape.REMOTE,
+        merged_by=MergeUnit.LINE,
+        strategies=(Strategy.GIT_WORKTREE,),
+        has_commits=True,
+    ),
     ResourceType.FS_DIRECTORY: ResourceTraits(
         noun="folder",
         shape=Shape.FOLDER,
@@ -110,13 +124,6 @@ _TRAITS = {
 }
 
 
-def database_files(path: str) -> tuple[str, ...]:
-    """Return a path with those of the files that would belong to the same database, if it is one of them."""
-    traits = ResourceType.SQLITE.traits
-    ending = next((each for each in traits.sidecars if path.endswith(each)), "")
-    return traits.files_of(path.removesuffix(ending))
-
-
 def type_of_folder(contains: Callable[[str], bool]) -> ResourceType:
     """Return the type of a folder for which the user named none; `contains` looks for a name in it."""
     marked = (t for t in ResourceType if t.traits.marked_by and contains(t.traits.marked_by))
@@ -128,7 +135,9 @@ class Resource(Struct, frozen=True, kw_only=True):
 
     name: str
     type: ResourceType
-    location: str  # relative to the project folder
+    location: (
+        str  # relative to the project folder; of a remote branch what `remote_branch.py` makes of its address
+    )
     strategy: Strategy | None  # None: the setting sandbox.strategy decides
     from_revision: str | None  # with commits only: start from this clean revision
     create: bool  # the real thing may be missing, where its type allows that

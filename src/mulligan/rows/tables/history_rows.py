@@ -104,7 +104,10 @@ class IntentRepository(RowRepository):
 
     def add(self, intent: Intent) -> None:
         """Record what is about to be done."""
-        work = {"kind": intent.kind, "data_json": self._work_text(intent), "host": self._places.host}
+        # What is on a server can be finished by any machine.
+        anywhere = bool(intent.locations) and all(map(self._places.is_clone, intent.locations))
+        host = None if anywhere else self._places.host
+        work = {"kind": intent.kind, "data_json": self._work_text(intent), "host": host}
         seq = self._count(_LAST_INTENT) + 1
         self._insert("intents", {**_INTENT.columns(intent), **work, "seq": seq})
 

@@ -46,6 +46,20 @@ _SETTINGS = (
 )
 _LOCKED = re.compile(r"'([^']+\.lock)': File exists")
 ARGUMENTS = tuple(word for setting in _SETTINGS for word in ("-c", setting))
+# To reach a server as its user does, whose credentials git asks for in the ways that the user has set up.
+_ABOUT_SERVERS = ("core.fsync", "core.askPass", "credential.helper", "protocol.allow")
+_TO_SERVERS = (
+    *(setting for setting in _SETTINGS if not setting.startswith(_ABOUT_SERVERS)),
+    "core.fsync=committed",
+    "http.lowSpeedLimit=1",  # bytes a second: a server that stopped answering is given up
+    "http.lowSpeedTime=60",
+    "push.gpgSign=false",
+    "push.followTags=false",
+    "push.pushOption=",
+)
+_SERVER_ARGUMENTS = tuple(word for setting in _TO_SERVERS for word in ("-c", setting))
+_PASSED_TO_SERVERS = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS")
+_SCHEMES = "file:git:http:https:ssh"
 
 
 class GitFailed(SystemFailed):
@@ -63,6 +77,7 @@ class Git(Struct, frozen=True):
     environment: Mapping[str, str]
     folder: Path  # where it is run
     held: tuple[int, ...] = ()  # files that stay open, and so locked, for as long as it runs
+    arguments: tuple[str, ...] = ARGUMENTS
 
     @staticmethod
     def within(callers: Mapping[str, str], folder: Path) -> "Git":
@@ -72,11 +87,18 @@ class Git(Struct, frozen=True):
 
     def on(self, folder: Path, **redirections: Path | str) -> "Git":
         """The same git elsewhere, with these variables: GIT_DIR=… and the like."""
-        return Git({**self.environment, **{k: str(v) for k, v in redirections.items()}}, folder, self.held)
+        changed = {**self.environment, **{k: str(v) for k, v in redirections.items()}}
+        return Git(changed, folder, self.held, self.arguments)
+
+    def to_servers(self, callers: Mapping[str, str]) -> "Git":
+        """The same git, which may also reach servers: of all git commands here those alone that are meant to."""
+        own = {name: callers[name] for name in _PASSED_TO_SERVERS if name in callers}
+        changed = {**self.environment, **own, "GIT_ALLOW_PROTOCOL": _SCHEMES}
+        return Git(changed, self.folder, self.held, _SERVER_ARGUMENTS)
 
     def holding(self, file: int) -> "Git":
         """The same git, which keeps a file open while it runs."""
-        return Git(self.environment, self.folder, (*self.held, file))
+        return Git(self.environment, self.folder, (*self.held, file), self.arguments)
 
     def run(self, *arguments: str, stdin: bytes | IO[bytes] = b"") -> bytes:
         """Return the output of the command; GitFailed with its message if it fails."""
@@ -93,7 +115,7 @@ class Git(Struct, frozen=True):
     def attempt(self, *arguments: str, stdin: bytes | IO[bytes] = b"") -> subprocess.CompletedProcess[bytes]:
         try:
             return subprocess.run(
-                ["git", *ARGUMENTS, *arguments],
+                ["git", *self.arguments, *arguments],
                 input=stdin if isinstance(stdin, bytes) else None,
                 stdin=None if isinstance(stdin, bytes) else stdin,
                 capture_output=True,
@@ -112,7 +134,7 @@ class Git(Struct, frozen=True):
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """A command that is asked again and again; it ends when its input is closed."""
         return subprocess.Popen(
-            ["git", *ARGUMENTS, *arguments],
+            ["git", *self.arguments, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

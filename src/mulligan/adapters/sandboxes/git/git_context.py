@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from mulligan.adapters.sandboxes.git.creation.missing_filters import missing_filter
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.places.moved_places import Moves
+from mulligan.adapters.sandboxes.git.position.index_lock import HeldLock
 from mulligan.adapters.sandboxes.git.repository.bare_repository import BareRepository
 from mulligan.adapters.sandboxes.git.repository.checkpoint_repositories import CheckpointRepositories
 from mulligan.adapters.sandboxes.git.repository.user_repository import (
@@ -29,7 +30,7 @@ class GitContext(Struct, frozen=True, eq=False):
     repositories: CheckpointRepositories
     moved: Moves = ()  # former and present places of the project and its home
     known: dict[Path, KnownRepository] = field(default_factory=dict[Path, KnownRepository])  # by their top
-
+    in_vain: set[HeldLock] = field(default_factory=set[HeldLock])  # waited for, and not released
     arrived: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     @property
@@ -46,7 +47,7 @@ class GitContext(Struct, frozen=True, eq=False):
 
     def found(self, top: Path) -> Repository | Unsuited:
         """Return the user's repository, or why no plan can work on it."""
-        return open_repository(self.git, top, self.known)
+        return open_repository(self.git, top, self.known, self.in_vain)
 
     def opened(self, resource: str, location: Path) -> Repository:
         """Open the user's repository; refuse one that no plan can work on."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 ATTRIBUTE = "__mulligan_tool__"  # where a function keeps what it declares
 EXTERNAL = "external"
-RESOURCE_TYPES = ("fs-directory", "git-checkout", "sqlite")
+RESOURCE_TYPES = ("fs-directory", "git-checkout", "git-remote", "sqlite")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 # Annotations that say what an argument may be, as written or as a name; any other leaves it open.

@@ -8,6 +8,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from mulligan.boundaries import act
 from mulligan.errors import RestoreFailed
@@ -17,6 +18,8 @@ _DRAFT = "index.mulligan"
 _PATIENCE = 60.0  # seconds, with another command of ours
 _PATIENCE_WITH_OTHERS = 1.0
 _PAUSE = 0.02
+
+HeldLock: TypeAlias = tuple[Path, int, int]  # of an index: the lock, its inode, when it was made
 
 
 def replace_index(index: Path, data: bytes | None) -> None:
@@ -68,18 +71,25 @@ def index_locked(index: Path, data: bytes | None, mtime_ns: int | None) -> Gener
         raise RestoreFailed(path=str(index), reason=exc.strerror or str(exc)) from exc
 
 
-def wait_for_release(index: Path) -> bool:
+def wait_for_release(index: Path, in_vain: set[HeldLock]) -> bool:
     """Wait until no process has the index locked; return False where that takes long.
 
     A command of ours that changes the checkout takes as long as its work does. Others refresh the index in passing.
+    One that was waited for `in_vain` is not waited for again: an operation asks several times.
     """
     lock = index.with_name("index.lock")
     waited = 0.0
     while True:
         ours = clear_abandoned(index)
-        if not os.path.lexists(lock):
+        try:
+            st = lock.lstat()
+        except FileNotFoundError:
             return True
+        held = (lock, st.st_ino, st.st_ctime_ns)
+        if held in in_vain:
+            return False
         if waited >= (_PATIENCE if ours else _PATIENCE_WITH_OTHERS):
+            in_vain.add(held)
             return False
         time.sleep(_PAUSE)
         waited += _PAUSE

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.git_command import Git
-from mulligan.adapters.sandboxes.git.position.index_lock import wait_for_release
+from mulligan.adapters.sandboxes.git.position.index_lock import HeldLock, wait_for_release
 from mulligan.adapters.sandboxes.git.repository.ref_locks import clear_locks
 
 _QUESTIONS = (
@@ -93,19 +93,24 @@ class KnownRepository(Struct, frozen=True):
 
 
 def open_repository(
-    git: Git, top: Path, known: dict[Path, KnownRepository] | None = None
+    git: Git,
+    top: Path,
+    known: dict[Path, KnownRepository] | None = None,
+    in_vain: set[HeldLock] | None = None,
 ) -> Repository | Unsuited:
     """The repository whose working tree has its top here, or why there is none to work on.
 
-    Git is asked unless it was before, and nothing that its answer depends on has changed since.
+    Git is asked unless it was before, and nothing that its answer depends on has changed since. Locks of indexes that
+    were waited for `in_vain` are not waited for again.
     """
+    in_vain = set() if in_vain is None else in_vain
     if known is not None and top in known and known[top].holds():
-        return _at_rest(known[top].repository)
+        return _at_rest(known[top].repository, in_vain)
     found = _found(git, top)
     if isinstance(found, Unsuited):
         return found
     witness = _witness(found)
-    opened = _at_rest(found)
+    opened = _at_rest(found, in_vain)
     if known is not None and isinstance(opened, Repository):
         known[top] = KnownRepository(found, witness)
     return opened
@@ -149,10 +154,10 @@ def _found(git: Git, top: Path) -> Repository | Unsuited:
     )
 
 
-def _at_rest(found: Repository) -> Repository | Unsuited:
+def _at_rest(found: Repository, in_vain: set[HeldLock]) -> Repository | Unsuited:
     """Return a repository that nobody is changing; what killed processes of ours left in it is removed."""
     clear_locks(found.git_dir)
-    if not wait_for_release(found.git_dir / "index"):
+    if not wait_for_release(found.git_dir / "index", in_vain):
         return Unsuited(
             f"another git command is at work in it, or died: {found.git_dir / 'index.lock'} exists",
             "let it finish; if none is running, delete that file and try again",
