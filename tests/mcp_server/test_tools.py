@@ -3,7 +3,6 @@
 import os
 import re
 import threading
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -205,47 +204,6 @@ def test_the_user_is_asked_again_where_something_else_would_be_done(folder: Path
     assert "b.txt" in first
     assert "b.txt" not in second
     assert (folder / "a.txt").read_text() == "one\ntwo\n"
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_the_user_is_asked_again_where_the_same_files_would_get_other_contents(
-    folder: Path, era: str
-) -> None:
-    def change_meanwhile(number: int) -> str:
-        if number == 1:
-            with closing(mulligan.open(folder)) as project:
-                project.run_command(["sed", "-i", "s/two/TWO/", "a.txt"], on="work")
-        return "accept"
-
-    async def body(talk: Talk) -> int:
-        await talk.call("run_in_sandbox", command=ADD, name="work")
-        await talk.call("apply")
-        return len(talk.questions)
-
-    assert talk(folder, body, answers=change_meanwhile, era=era) == 2
-    assert (folder / "a.txt").read_text() == "one\nTWO\n"
-
-
-def test_a_result_that_changes_after_the_last_look_is_not_applied(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tool = TOOLS["apply"]
-
-    def act_later(work: ToolWork, wish: Any) -> Any:
-        with closing(mulligan.open(folder)) as project:
-            project.run_command(["sed", "-i", "s/two/TWO/", "a.txt"], on="work")
-        return tool.act(work, wish)
-
-    async def body(talk: Talk) -> None:
-        await talk.call("run_in_sandbox", command=ADD, name="work")
-        monkeypatch.setitem(TOOLS, "apply", replace(tool, act=act_later))
-        assert (await talk.refused("apply"))["kind"] == "result_changed"
-        monkeypatch.setitem(TOOLS, "apply", tool)
-        assert (folder / "a.txt").read_text() == "one\n"
-        await talk.call("apply")
-
-    talk(folder, body)
-    assert (folder / "a.txt").read_text() == "one\nTWO\n"
 
 
 def test_what_differs_each_time_is_asked_a_few_times_only(folder: Path) -> None:
