@@ -224,6 +224,18 @@ def agents(session: nox.Session) -> None:
 
 
 @nox.session
+def sdks(session: nox.Session) -> None:
+    """The programs of docs/how-to/agent-sdks.md, with the SDKs from pip's index and a scripted model."""
+    environment = fresh(BUILD / "sdks")
+    session.run(sys.executable, "-m", "venv", str(environment))
+    packages = ["claude-agent-sdk==0.2.184", "openai-agents==0.24.0"]
+    pip = str(environment / "bin" / "pip")
+    session.run(pip, "install", "--quiet", str(Path(__file__).parent), *packages, external=True)
+    env = {"MULLIGAN_TEST_SDKS": str(environment / "bin" / "python")}
+    python(session, "pytest", *LONG_TESTS, "tests/real_agents/sdks.py", *session.posargs, env=env)
+
+
+@nox.session
 def filesystems(session: nox.Session) -> None:
     """Trees and sandboxes on xfs, btrfs, tmpfs and one that ignores case; as root, half an hour. `-- xfs` runs one."""
     if os.geteuid() != 0:

@@ -32,6 +32,8 @@ class BuildWithProgram(build_ext):
         self.compiler.link_executable(objects, path.name, output_dir=str(path.parent))
 
 
+SIGNATURES = "src/mulligan/adapters/snapshots/format/_signatures.h"
+
 WALK = Extension(
     "mulligan.adapters.snapshots.scan._walk",
     ["src/mulligan/adapters/snapshots/scan/_walk.c"],
@@ -51,8 +53,17 @@ ROWS = Extension(
 COPY = Extension(
     "mulligan.adapters.snapshots.new_trees._copy",
     ["src/mulligan/adapters/snapshots/new_trees/_copy.c"],
+    depends=[SIGNATURES],
     extra_compile_args=["-std=gnu11", "-Wall", "-Wextra", "-pthread"],
     extra_link_args=["-pthread"],
+    optional=True,
+)
+
+CONTENTS = Extension(
+    "mulligan.adapters.snapshots.capture._contents",
+    ["src/mulligan/adapters/snapshots/capture/_contents.c"],
+    depends=[SIGNATURES],
+    extra_compile_args=["-std=gnu11", "-Wall", "-Wextra"],
     optional=True,
 )
 
@@ -70,4 +81,4 @@ PROGRAM = Extension(
     optional=True,
 )
 
-setup(ext_modules=[WALK, ROWS, COPY, ENTRIES, PROGRAM], cmdclass={"build_ext": BuildWithProgram})
+setup(ext_modules=[WALK, ROWS, COPY, CONTENTS, ENTRIES, PROGRAM], cmdclass={"build_ext": BuildWithProgram})

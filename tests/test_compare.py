@@ -4,6 +4,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import time
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
@@ -15,7 +16,7 @@ from benchmarks.compare.command import exit_code, main
 from benchmarks.compare.contest import Disk, Effort, Taken, compete, size_on_disk
 from benchmarks.compare.contestants import contestants
 from benchmarks.compare.processes import Budget, CommandFailed, run
-from benchmarks.compare.results import Failure, Findings, Row
+from benchmarks.compare.results import Failure, Findings, Row, Work
 from benchmarks.compare.targets import TARGETS, Target, Verdict, judge
 from benchmarks.compare.works import WORKS, WORKS_ON_TREES
 from benchmarks.trees import make_repository
@@ -120,6 +121,27 @@ def test_a_piece_of_work_runs_by_itself_and_is_held_against_its_own_targets(tmp_
     assert document["contestants"] == []
     judged = {target["ours"]: target["verdict"] == "not measured" for target in document["targets"]}
     assert judged == {"status.mulligan": False, "status.mulligan, server running": False}
+
+
+def test_a_piece_of_work_that_stops_is_told_and_stops_no_other(tmp_path, monkeypatch):
+    def stopped(bench):
+        run(["true"], bench.budget)
+        raise subprocess.CalledProcessError(1, ["initdb"], stderr=b"there is no room")
+
+    def done(bench):
+        return Work(key="status", title="", files=None, sides={}, how="", failures=[])
+
+    monkeypatch.setitem(WORKS, "rollback", stopped)
+    monkeypatch.setitem(WORKS, "status", done)
+    report = tmp_path / "compare.json"
+    words = ["--works", "rollback,status", "--no-sync", "--folder", str(tmp_path), "--json", str(report)]
+    with redirect_stdout(io.StringIO()):
+        assert main(words, []) == 1
+    works = {each["key"]: each["failures"] for each in json.loads(report.read_text())["works"]}
+    assert works["status"] == []
+    (failure,) = works["rollback"]
+    assert "initdb" in failure["output"]
+    assert "there is no room" in failure["output"]
 
 
 def test_a_target_that_is_not_measured_names_what_is_missing():

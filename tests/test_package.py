@@ -15,7 +15,12 @@ PACKAGE = ROOT / "src" / "mulligan"
 EXTENSIONS = {
     f"mulligan/adapters/{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
     for name in (
-        *("snapshots/scan/_walk", "snapshots/cache/_rows", "snapshots/new_trees/_copy"),
+        *(
+            "snapshots/scan/_walk",
+            "snapshots/cache/_rows",
+            "snapshots/capture/_contents",
+            "snapshots/new_trees/_copy",
+        ),
         "sandboxes/git/position/_entries",
     )
 }

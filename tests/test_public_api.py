@@ -58,6 +58,7 @@ SIGNATURES = {
     "Project.log": "self plan limit after",
     "Project.history": "self plan limit",
     "Project.timeline": "self limit",
+    "Project.cut_off_changes": "self",
     "Project.entry": "self number",
     "Project.diff_of_entry": "self number binary hidden paths folder",
     "Project.progress": "self plan",

@@ -120,6 +120,7 @@ def _own_folder(parent: Path | None) -> Generator[Path]:
     before = signal.signal(signal.SIGTERM, stop)
     try:
         with tempfile.TemporaryDirectory(prefix="compare-", dir=parent, ignore_cleanup_errors=True) as folder:
+            Path(folder).chmod(0o711)  # root's PostgreSQL runs as another user, in a folder of its own inside
             yield Path(folder).resolve()
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -31,7 +31,7 @@ _WORK_FILES = {
     "forks": 10_000,
     "variants": 10_000,
     "real-path": 0,
-    "queues": 0,
+    "queues": 1_000,  # plans
     "shared-steps": 0,
     "graph-states": 0,
     "graph-steps": 10_000,
@@ -143,8 +143,8 @@ class Comparison:
                 committed=self._folder / _CHECKOUT,
                 group_wanted=self._wanted,
             )
-            self._works.append(measure(bench))
-            shutil.rmtree(place)
+            self._works.append(_measured(name, measure, bench))
+            shutil.rmtree(place, ignore_errors=True)
             bench.clear_homes()
 
     def _files_of(self, work: str) -> int:
@@ -161,6 +161,17 @@ class Comparison:
 
     def _disk(self) -> Disk:
         return Disk(sync=not self._options.no_sync)
+
+
+def _measured(name: str, measure: Callable[[Bench], Work], bench: Bench) -> Work:
+    """Do a piece of work; what stops it stops no other: hours of measuring are not thrown away."""
+    try:
+        return measure(bench)
+    except Exception as exc:  # noqa: BLE001  it is reported, and makes the comparison end with 1
+        said = getattr(exc, "stderr", None)
+        why = said.decode("utf-8", "replace") if isinstance(said, bytes) else ""
+        failure = Failure(measure=name, command="", output=f"{exc!r}\n{why}".strip(), excused=False)
+        return Work(key=name, title=name, files=bench.files, sides={}, how="", failures=[failure])
 
 
 def _machine(folder: Path) -> dict[str, Any]:

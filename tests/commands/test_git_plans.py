@@ -42,6 +42,24 @@ def plan_file(folder: Path, *commands: str, **more: object) -> str:
     return str(path)
 
 
+@pytest.mark.parametrize("name", [":!kept", ":(top)", "::"])
+def test_names_that_git_reads_as_pathspecs_are_names(tmp_path: Path, name: str) -> None:
+    top = plain(tmp_path / "user")
+    (top / name).write_text("one\n")
+    run_git(top, "add", "-A")
+    run_git(top, "commit", "-qm", "odd names")
+    (top / ".gitignore").write_text(f"{name}.log\n")
+    data_of(top, "run", "--", "sh", "-c", f"echo two >> '{name}'; echo x > '{name}.log'")
+    patch = data_of(top, "diff")
+    assert [each["path"] for each in patch["files"]] == [name, f"{name}.log"]
+    data_of(top, "apply", "--yes")
+    assert run_git(top, "show", "--format=", "--name-only", "-z", "HEAD") == f"{name}\0"
+    assert (top / name).read_text() == "one\ntwo\n"
+    data_of(top, "undo", "--yes")
+    data_of(top, "restore", "--yes", "@3", "--", name)
+    assert (top / name).read_text() == "one\ntwo\n"
+
+
 def test_a_list_of_lenders_that_a_step_wrote_counts_for_nothing(tmp_path: Path) -> None:
     """Neither the real folder is shown to the next step, nor another repository's list changed."""
     top, other = plain(tmp_path / "user"), tmp_path / "other"

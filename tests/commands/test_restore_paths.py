@@ -90,9 +90,23 @@ def test_without_a_number_the_newest_other_version_of_the_real_folder_is_meant(p
 
 def test_after_an_apply_its_result_counts(project: Path) -> None:
     data_of(project, "apply", "--yes", "tune")
-    (project / "made").unlink()
-    data_of(project, "restore", "--yes", "made")
+    for name in ("src/a.py", "made"):
+        (project / name).unlink()
+        data_of(project, "restore", "--yes", name)
     assert (project / "made").read_text() == "made\n"
+    assert (project / "src" / "a.py").read_text() == "one\ntwo\n"
+    # And where the file is as the result has it, what the apply replaced is the next version.
+    data_of(project, "restore", "--yes", "src/a.py")
+    assert (project / "src" / "a.py").read_text() == "one\n"
+
+
+def test_a_name_that_is_not_text_comes_back(project: Path) -> None:
+    name = os.fsdecode(b"bad\xff")
+    data_of(project, "run", "--name", "odd", "--apply", "--", "touch", name)
+    (project / name).unlink()
+    data_of(project, "restore", "--yes", "odd@-1", "--", name)
+    assert (project / name).exists()
+    assert data_of(project, "log")["entries"][0]["title"] == r"bad\xff from odd@3"
 
 
 def test_paths_from_several_checkpoints_at_once(project: Path) -> None:
@@ -431,12 +445,16 @@ def test_a_killed_restore_is_taken_back_and_said_so(project: Path) -> None:
     assert (project / "notes.md").read_text() == "notes\n"  # written, but not recorded
     error = data_of(project, "status", "tune")["error"]
     assert (error["recoverable"], "`mulligan doctor`" in error["hint"]) == (True, True)
+    (message,) = ask(project, "log")["messages"]
+    assert message.startswith("tune: the process that changed real files")
+    assert "`mulligan doctor`" in message
     answer = ask(project, "restore", "--dry-run", "tune@1", "notes.md")
     assert any("interrupted" in message for message in answer["messages"])
     (found,) = data_of(project, "doctor")["findings"]
     assert (found["area"], found["repaired"]) == ("leftovers", True)
     assert (project / "notes.md").read_text() == "mine\n"
     assert data_of(project, "status", "tune")["error"] is None
+    assert ask(project, "log")["messages"] == []
     data_of(project, "restore", "--yes", "tune@1", "notes.md")
     assert (project / "notes.md").read_text() == "notes\n"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import chdir, closing
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,17 @@ def test_a_signal_and_a_timeout_end_a_variant_and_leave_its_work(folder: Path) -
     answer = ask(folder, "try", "-n", "2", "--timeout", "1s", "--", "sh", "-c", line)
     assert answer["exit_code"] == 1
     assert column(answer["data"], "exit_status", "timed_out", "files") == [(-9, False, 1), (None, True, 1)]
+
+
+def test_the_table_names_signals_and_what_ran_out_of_time(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    line = "test $MULLIGAN_VARIANT = 1 && kill -9 $$; sleep 600"
+    words = ["try", "-n", "2", "--timeout", "1s", "--check", "kill -15 $$", "--", "sh", "-c", line]
+    with chdir(folder):
+        assert run(words) == 1
+    rows = [row.split()[:4] for row in capfd.readouterr().out.splitlines()[2:4]]
+    assert rows == [["1", "SIGKILL", "failed", "(SIGTERM)"], ["2", "timed", "out", "failed"]]
 
 
 def test_another_variant_can_be_picked_afterwards(folder: Path) -> None:

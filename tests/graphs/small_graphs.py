@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
 
 import mulligan
 from mulligan.langgraph import MulliganSaver
@@ -30,6 +31,17 @@ def adds(file: Path, line: str) -> Callable[[State], State]:
         with file.open("a") as stream:
             stream.write(f"{line}\n")
         return {"ran": [line]}
+
+    return node
+
+
+def asks(log: Path) -> Callable[[State], State]:
+    """A node that asks, and adds the answer to a file."""
+
+    def node(_: State) -> State:
+        answer = interrupt("sure?")
+        adds(log, answer)({"ran": []})
+        return {"ran": [answer]}
 
     return node
 
@@ -70,6 +82,7 @@ __all__ = [
     "MulliganSaver",
     "State",
     "adds",
+    "asks",
     "at",
     "in_a_row",
     "lines_of",

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier, Event
@@ -11,9 +11,10 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import Command, interrupt
+from langgraph.types import Command
 
 import mulligan
 from mulligan import errors
@@ -22,6 +23,7 @@ from tests.graphs.small_graphs import (
     SYNC,
     State,
     adds,
+    asks,
     at,
     in_a_row,
     lines_of,
@@ -29,37 +31,6 @@ from tests.graphs.small_graphs import (
     session_of,
     thread,
 )
-
-KINDS = ("own", "in memory")
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> mulligan.Project:
-    return project_in(tmp_path)
-
-
-@pytest.fixture
-def session(project: mulligan.Project) -> Iterator[mulligan.Session]:
-    with session_of(project) as session:
-        yield session
-
-
-@pytest.fixture(params=KINDS)
-def saver(
-    request: pytest.FixtureRequest, project: mulligan.Project, session: mulligan.Session
-) -> MulliganSaver:
-    other = InMemorySaver() if request.param == "in memory" else None
-    return MulliganSaver(project, files=session, saver=other)
-
-
-@pytest.fixture
-def own(project: mulligan.Project, session: mulligan.Session) -> MulliganSaver:
-    return MulliganSaver(project, files=session)
-
-
-@pytest.fixture
-def log(session: mulligan.Session) -> Path:
-    return session.path() / "log"
 
 
 def row(saver: MulliganSaver, log: Path, names: str = "abc") -> Any:
@@ -193,48 +164,6 @@ def test_nodes_at_once_write_files_that_go_back_together(
     assert lines_of(folder / "x") == ["x"]
 
 
-def test_a_checkpoint_inside_a_graph_is_refused_before_anything_is_touched(
-    saver: MulliganSaver, log: Path
-) -> None:
-    inner = in_a_row(None, {"s": adds(log, "s"), "ask": asks(log)})
-    graph = in_a_row(saver, {"a": adds(log, "a"), "inner": inner})
-    graph.invoke(State(ran=[]), thread(), **SYNC)
-    inside = graph.get_state(thread(), subgraphs=True).tasks[0].state
-    with pytest.raises(errors.GraphActImpossible):
-        graph.invoke(None, inside.config, **SYNC)
-    assert lines_of(log) == ["a", "s"]
-    graph.update_state(inside.config, {"ran": ["by hand"]})
-    result = graph.invoke(Command(resume="yes"), thread(), **SYNC)
-    assert result["ran"] == ["a", "a", "s", "by hand", "yes"]
-    assert lines_of(log) == ["a", "s", "yes"]
-
-
-def test_graphs_inside_go_back_with_the_graph(saver: MulliganSaver, log: Path) -> None:
-    inner = StateGraph(State)
-    inner.add_node("s", adds(log, "s"))
-    inner.add_node("ask", lambda _: {"ran": [interrupt("sure?")]})
-    inner.add_edge(START, "s")
-    inner.add_edge("s", "ask")
-    graph = in_a_row(saver, {"a": adds(log, "a"), "inner": inner.compile(), "b": adds(log, "b")})
-    graph.invoke(State(ran=[]), thread(), **SYNC)
-    assert lines_of(log) == ["a", "s"]
-    graph.invoke(Command(resume="yes"), thread(), **SYNC)
-    assert lines_of(log) == ["a", "s", "b"]
-    before = at(graph, thread(), "inner")
-    graph.invoke(None, before.config, **SYNC)
-    assert lines_of(log) == ["a", "s"]
-    assert graph.get_state(thread()).next == ("inner",)
-
-
-def asks(log: Path) -> Callable[[State], State]:
-    def node(_: State) -> State:
-        answer = interrupt("sure?")
-        adds(log, answer)({"ran": []})
-        return {"ran": [answer]}
-
-    return node
-
-
 def test_an_interrupt_waits_with_the_files_of_that_moment(saver: MulliganSaver, log: Path) -> None:
     graph = in_a_row(saver, {"a": adds(log, "a"), "ask": asks(log), "b": adds(log, "b")})
     assert "__interrupt__" in graph.invoke(State(ran=[]), thread(), **SYNC)
@@ -245,67 +174,6 @@ def test_an_interrupt_waits_with_the_files_of_that_moment(saver: MulliganSaver, 
     assert lines_of(log) == ["a"]
     graph.invoke(Command(resume="no"), thread(), **SYNC)
     assert lines_of(log) == ["a", "no", "b"]
-
-
-def test_a_pause_keeps_what_an_unfinished_step_did(project: mulligan.Project) -> None:
-    """A node that has ended is not run again, and what it wrote is there, in the next process too."""
-
-    def graph_of(session: mulligan.Session) -> tuple[Any, Path]:
-        folder = session.path()
-        builder = StateGraph(State)
-        builder.add_node("a", adds(folder / "a", "a"))
-        builder.add_node("ask", asks(folder / "asked"))
-        builder.add_edge(START, "a")
-        builder.add_edge(START, "ask")
-        builder.add_node("end", adds(folder / "end", "end"))
-        builder.add_edge(["a", "ask"], "end")
-        return builder.compile(checkpointer=MulliganSaver(project, files=session)), folder
-
-    with session_of(project) as session:
-        graph, folder = graph_of(session)
-        graph.invoke(State(ran=[]), thread(), **SYNC)
-        session.pause()
-    assert project.status(session.plan_id).state == "queued"
-    with project.session(resume=session.plan_id) as again:
-        graph, folder = graph_of(again)
-        assert lines_of(folder / "a") == ["a"]
-        result = graph.invoke(Command(resume="yes"), thread(), **SYNC)
-        assert sorted(result["ran"]) == ["a", "end", "yes"]
-        assert [lines_of(folder / name) for name in ("a", "asked", "end")] == [["a"], ["yes"], ["end"]]
-        assert (
-            len([each for each in graph.get_state_history(thread()) if each.metadata["source"] == "fork"])
-            == 0
-        )
-
-
-def test_a_step_that_failed_begins_again_from_its_own_files(project: mulligan.Project) -> None:
-    """Leaving the session by the exception discards its work: what another node had done runs again too."""
-    fails = Event()
-    fails.set()
-
-    def graph_of(session: mulligan.Session) -> tuple[Any, Path]:
-        folder = session.path()
-
-        def may_fail(_: State) -> State:
-            adds(folder / "f", "half")({"ran": []})
-            if fails.is_set():
-                raise ValueError("no")
-            return {"ran": ["f"]}
-
-        builder = StateGraph(State)
-        builder.add_node("a", adds(folder / "a", "a"))
-        builder.add_node("f", may_fail)
-        builder.add_edge(START, "a")
-        builder.add_edge(START, "f")
-        return builder.compile(checkpointer=MulliganSaver(project, files=session)), folder
-
-    with pytest.raises(ValueError, match="no"), session_of(project) as session:
-        graph_of(session)[0].invoke(State(ran=[]), thread(), **SYNC)
-    fails.clear()
-    with project.session(resume=session.plan_id) as again:
-        graph, folder = graph_of(again)
-        assert sorted(graph.invoke(None, thread(), **SYNC)["ran"]) == ["a", "f"]
-        assert [lines_of(folder / name) for name in ("a", "f")] == [["a"], ["half"]]
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
@@ -517,9 +385,13 @@ def test_a_session_of_another_project_is_refused(tmp_path: Path, session: mullig
         MulliganSaver(other, files=session)
 
 
-def test_a_saver_of_mulligan_is_not_wrapped(project: mulligan.Project, session: mulligan.Session) -> None:
+def test_a_saver_of_mulligan_is_not_wrapped_and_others_keep_their_serializer(
+    project: mulligan.Project, session: mulligan.Session
+) -> None:
     with pytest.raises(errors.UsageWrong):
         MulliganSaver(project, files=session, saver=MulliganSaver(project))
+    with pytest.raises(errors.UsageWrong):
+        MulliganSaver(project, files=session, saver=InMemorySaver(), serde=JsonPlusSerializer())
 
 
 def test_a_thread_whose_newest_state_is_damaged_goes_on_from_an_earlier_one(

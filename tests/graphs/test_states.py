@@ -206,6 +206,33 @@ def test_a_prune_keeps_what_the_newest_state_is_made_of(project: mulligan.Projec
         saver.prune(["t"], strategy="other")
 
 
+def test_a_prune_keeps_what_is_left_of_a_broken_lineage(project: mulligan.Project) -> None:
+    saver = MulliganSaver(project)
+    missing = "1f1e3b60-0000-6000-8000-000000000000"
+    bare: Any = {**empty_checkpoint(), "channel_values": {}, "channel_versions": {"c": "2"}}
+    known: Any = {"source": "loop", "step": 3, "parents": {}, "counters_since_delta_snapshot": {"c": (1, 1)}}
+    newest = saver.put(thread(checkpoint_ns="", checkpoint_id=missing), bare, known, {})
+    saver.prune(["t"])
+    assert [each.config for each in saver.list(thread())] == [newest]
+
+
+def test_a_list_leaves_out_what_is_removed_meanwhile(project: mulligan.Project) -> None:
+    saver = MulliganSaver(project)
+    for _ in range(2):
+        put(saver, thread())
+    found = saver.list(thread())
+    assert next(found) is not None
+    saver.delete_thread("t")
+    assert list(found) == []
+
+
+def test_a_copy_of_a_thread_to_itself_changes_nothing(project: mulligan.Project) -> None:
+    saver = MulliganSaver(project)
+    stored = put(saver, thread())
+    saver.copy_thread("t", "t")
+    assert [each.config for each in saver.list(thread())] == [stored]
+
+
 def test_what_cannot_be_kept_is_refused(project: mulligan.Project) -> None:
     saver = MulliganSaver(project)
     with pytest.raises(errors.StateNotJson):

@@ -29,8 +29,9 @@ from tests.support.patience import PATIENCE
 from tests.support.terminal import Terminal
 
 DOCS = ROOT / "docs"
-# The commands of the page that is left out need servers: tests/shared runs them.
-_HOW_TO = sorted(set((DOCS / "how-to").glob("*.md")) - {DOCS / "how-to" / "many-machines.md"})
+# These need servers, and SDKs: tests/shared and tests/real_agents/sdks.py run them.
+_LEFT_OUT = {DOCS / "how-to" / "many-machines.md", DOCS / "how-to" / "agent-sdks.md"}
+_HOW_TO = sorted(set((DOCS / "how-to").glob("*.md")) - _LEFT_OUT)
 WALKED = [ROOT / "README.md", DOCS / "tutorial.md", *_HOW_TO]
 SHOWN_AS = "/home/you"
 ON_A_TERMINAL = "<!-- on a terminal -->"

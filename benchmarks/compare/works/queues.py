@@ -14,12 +14,14 @@ from benchmarks.compare.drivers.database_server import binaries, database_server
 from benchmarks.compare.results import Work
 from benchmarks.compare.works.bench import Bench, Tally
 
-_PLANS = 1000
 _WORKERS = 2
 
 
 def queues(bench: Bench) -> Work:
-    """Submit to start, the take-over of a killed worker's plan, and a thousand plans of one step on two workers."""
+    """Submit to start, the take-over of a killed worker's plan, and many plans of one step on two workers.
+
+    `bench.files` is the number of those plans.
+    """
     tally = Tally()
     if binaries() is not None:
         with (
@@ -34,9 +36,9 @@ def queues(bench: Bench) -> Work:
     return Work(
         key="queues",
         title="a shared project: submit to start, take-over, plans of one step on two workers",
-        files=bench.files,
+        files=None,
         sides=tally.sides(),
-        how=f"real PostgreSQL with fsync; the last two are seconds for each of {_PLANS} plans",
+        how=f"real PostgreSQL with fsync; the last two are seconds for each of {bench.files} plans",
         failures=tally.failures,
     )
 
@@ -71,15 +73,17 @@ def _measure(bench: Bench, project: Path, tally: Tally) -> None:
             opened.cancel(plan)
             workers.append(_Worker(bench, project))
         begun = time.monotonic()
-        for _ in range(_PLANS):
+        for _ in range(bench.files):
             opened.submit(file)
-        tally.add("submit one of many", (time.monotonic() - begun) / _PLANS)
+        tally.add("submit one of many", (time.monotonic() - begun) / bench.files)
         while any(
             each.state.value != "complete" or each.phase.value != "execute"
-            for each in opened.plans(limit=_PLANS)
+            for each in opened.plans(limit=bench.files)
         ):
+            if bench.budget.left() < 1:
+                raise TimeoutError(f"{bench.files} plans")
             time.sleep(0.5)
-        tally.add("run one of many", (time.monotonic() - begun) / _PLANS)
+        tally.add("run one of many", (time.monotonic() - begun) / bench.files)
         opened.close()
 
 

@@ -13,6 +13,8 @@ from mulligan.langgraph.run_config import RunConfig
 from mulligan.langgraph.state_saver import StateSaver
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import (
         BaseCheckpointSaver,
@@ -38,6 +40,12 @@ class FileKeeper:
         self._saver = saver
         self._session = session
         self._addressed = False  # a run has asked for a checkpoint by its id, and stored none yet
+        self._updated: tuple[str, str | None] | None = None  # a checkpoint that an update has written to
+        self._gave_up = False  # nodes had ended there before that update
+        # Of the present run, until it stores a step:
+        self._fork: CheckpointTuple | None = None  # a copy that its first step begins again from
+        self._back: str | None = None  # a checkpoint that it asked for by its id, and that has its files
+        self._moved: set[str] = set()  # the graphs within that have stored something
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint. For a run that goes on from it, its files are brought back first."""
@@ -52,16 +60,55 @@ class FileKeeper:
                 instead="go back to the checkpoint before the node that runs the inner graph",
             )
         if not run.is_root:
-            return self._saver.get_tuple(config)
+            return self._inside(run, config)
         found = self._saver.get_tuple(config)
         if found is None and run.checkpoint_id is not None:
             raise GraphStateUnknown(thread=run.thread, checkpoint=run.checkpoint_id)
         point = _point(run.thread, found)
+        self._updated = None
         addressed = self._addressed = run.checkpoint_id is not None
         went_back = self._session.begin(point, addressed=addressed)
-        if found is None or not went_back or not self._is_half_way(run, found, point):
+        self._moved.clear()
+        self._fork = None
+        self._back = run.checkpoint_id if went_back else None
+        if found is not None and went_back and self._is_half_way(run, found, point):
+            found, self._back = self._again(run, found), None
+        if found is not None and found.metadata.get("source") == "fork":
+            self._fork = found
+        return found
+
+    def _inside(self, run: RunConfig, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return where a graph within the graph goes on: not where it was when it is ahead of the files.
+
+        It begins again then. One with a memory of its own cannot, and is refused.
+        """
+        found = self._saver.get_tuple(config)
+        origin = self._left(run, found) if found is not None and run.namespace not in self._moved else None
+        if origin is None:
             return found
-        return self._again(run, found)
+        if not run.has_memory:
+            return None
+        raise GraphActImpossible(
+            reason=f"graph {run.namespace!r} within the graph has a memory that is ahead of the files",
+            instead=f"`graph.invoke(None, config)` with the `checkpoint_id` {origin}: its memory goes back too",
+        )
+
+    def _left(self, run: RunConfig, found: CheckpointTuple) -> str | None:
+        """Return the checkpoint of the graph whose files are there, if what a graph within it did later is not."""
+        there = found.checkpoint["id"]
+        if self._back is not None:
+            return self._back if there > self._back else None
+        if self._fork is None or not run.has_memory or there > self._fork.checkpoint["id"]:
+            return None
+        origin = self._origin(self._fork)
+        return origin if there > origin else None
+
+    def _origin(self, fork: CheckpointTuple) -> str:
+        """Return the checkpoint that a copy, or a copy of one, is a copy of."""
+        found: CheckpointTuple | None = fork
+        while found is not None and found.metadata.get("source") == "fork" and found.parent_config:
+            fork, found = found, self._saver.get_tuple(found.parent_config)
+        return fork.checkpoint["id"] if found is None else found.checkpoint["id"]
 
     def _look(self, run: RunConfig, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint to someone who looks; of the newest only what nodes did whose files are there."""
@@ -85,13 +132,28 @@ class FileKeeper:
         if not run.is_root:
             if run.is_run:
                 self._session.note_inside(run.thread)
+                self._moved.add(run.namespace)
             return self._saver.put(config, checkpoint, metadata, new_versions)
         self._addressed = False
         source = metadata.get("source")
         if not run.is_run:
-            self._begin_update(run, source)
+            self._begin_update(run, source, checkpoint)
+        self._updated = None
         moved = not (run.is_run and source in ("input", "fork"))
+        if moved:
+            self._fork = self._back = None
         return self._put(config, checkpoint, metadata, new_versions, moved=moved)
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Store what a task wrote since a checkpoint, or what an update writes there before it is put."""
+        run = RunConfig(config)
+        if run.is_root and not run.is_run and self._updated != (run.thread, run.checkpoint_id):
+            found = self._saver.get_tuple(config)
+            self._updated = (run.thread, run.checkpoint_id)
+            self._gave_up = found is not None and _wrote(found)
+        self._saver.put_writes(config, writes, task_id, task_path)
 
     def _put(
         self,
@@ -112,17 +174,25 @@ class FileKeeper:
         self._session.put(point, lambda words: _bound(bare, words), moved=moved)
         return run.at(checkpoint["id"])
 
-    def _begin_update(self, run: RunConfig, source: str | None) -> None:
+    def _begin_update(self, run: RunConfig, source: str | None, checkpoint: Checkpoint) -> None:
         """Bring the files of a checkpoint back that is about to be updated."""
         if source == "fork":
             raise GraphActImpossible(
                 reason="a checkpoint with files cannot be copied as another one",
                 instead="`graph.invoke(None, config)` with its `checkpoint_id` forks it, or `graph.update_state`",
             )
-        if self._session.is_at(run.thread, run.checkpoint_id):
-            return
         found = self._saver.get_tuple(run.at(run.checkpoint_id)) if run.checkpoint_id else None
-        self._session.begin(_point(run.thread, found), addressed=not self._is_newest(run, found))
+        gives_up = found is not None and self._gives_up(run, found, checkpoint)
+        if gives_up or not self._session.is_at(run.thread, run.checkpoint_id):
+            addressed = gives_up or not self._is_newest(run, found)
+            self._session.begin(_point(run.thread, found), addressed=addressed)
+
+    def _gives_up(self, run: RunConfig, found: CheckpointTuple, checkpoint: Checkpoint) -> bool:
+        """Return whether an update drops what nodes of a step did that is half way; their files go back with it."""
+        wrote = self._gave_up if self._updated == (run.thread, run.checkpoint_id) else _wrote(found)
+        if not wrote and not self._session.moved_inside(_point(run.thread, found)):
+            return False
+        return _seen(checkpoint) == _seen(found.checkpoint)  # else it ended the step, with what was done
 
     def _is_half_way(self, run: RunConfig, found: CheckpointTuple, point: Point) -> bool:
         """Return whether work of a step is recorded whose files are gone: the step has to begin again."""
@@ -162,6 +232,11 @@ def _point(thread: str, found: CheckpointTuple | None) -> Point:
 def _wrote(found: CheckpointTuple) -> bool:
     """Return whether a task has ended since a checkpoint."""
     return any(map(_is_of_node, found.pending_writes or ()))
+
+
+def _seen(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return the versions of channels that nodes have seen, without nodes that have seen none."""
+    return {node: seen for node, seen in checkpoint["versions_seen"].items() if seen}
 
 
 def _is_of_node(write: tuple[str, str, Any]) -> bool:

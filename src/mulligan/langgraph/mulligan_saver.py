@@ -95,7 +95,7 @@ class MulliganSaver(BaseCheckpointSaver[str]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store what a task wrote since a checkpoint."""
-        self._saver.put_writes(config, writes, task_id, task_path)
+        self._keeper.put_writes(config, writes, task_id, task_path)
 
     def list(
         self,

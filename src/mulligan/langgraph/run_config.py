@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _RUNTIME = "__pregel_runtime"
 _DURABILITY = "__pregel_durability"
 _INSIDE = "checkpoint_map"  # by namespace: the checkpoints of graphs within the graph that are addressed with its own
+_OF_TASK = ":"  # in a namespace, before the task that runs a graph
 
 
 class RunConfig:
@@ -43,6 +44,11 @@ class RunConfig:
     def is_root(self) -> bool:
         """True where it is about the graph itself, and not about one within it."""
         return not self.namespace
+
+    @property
+    def has_memory(self) -> bool:
+        """True where it is about a graph within the graph that goes on where it was; others are named with a task."""
+        return bool(self.namespace) and _OF_TASK not in self.namespace
 
     def at(self, checkpoint_id: str | None) -> RunnableConfig:
         """Return the configuration of a checkpoint of the same graph."""

@@ -93,6 +93,15 @@ def test_elsewhere_than_on_a_terminal_events_are_lines_and_output_comes_as_it_is
     )
 
 
+@pytest.mark.parametrize(("status", "word"), [(0, "ok"), (3, "exit 3"), (-2, "SIGINT"), (-64, "signal 64")])
+def test_a_step_that_a_program_ended_says_how(status: int, word: str) -> None:
+    looking = Looking(terminal=False)
+    called = event(EventType.TOOL_CALLED, exit_status=status)
+    for each in (started("edit"), called, done("edit")):
+        looking.live.event(each)
+    assert f"  {word:<6}  " in looking.shown
+
+
 def test_lines_of_a_child_say_whose_they_are_and_none_is_torn() -> None:
     looking = Looking(terminal=False)
     live = looking.live

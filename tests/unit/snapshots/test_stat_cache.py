@@ -4,11 +4,13 @@ import os
 import time
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mulligan.adapters.snapshots.cache import stat_cache as cache
 from mulligan.adapters.snapshots.cache.stat_cache import forget_missing
+from mulligan.adapters.snapshots.capture import c_contents
 from mulligan.adapters.snapshots.capture import full_capture as capture
 from mulligan.adapters.snapshots.capture.entry_reader import Records
 from mulligan.adapters.snapshots.capture.full_capture import make_object
@@ -41,6 +43,17 @@ class Reads:
             return opening(path, flags, mode, dir_fd=dir_fd)
 
         patch.setattr(os, "open", counting)
+        in_c = c_contents.read
+
+        def noted(folder: int, names: bytes, *others: Any) -> list[bytes | None]:
+            assert in_c is not None
+            found = in_c(folder, names, *others)
+            listed = os.fsdecode(names).split("\0")
+            self.names += [name for name, data in zip(listed, found, strict=False) if data is not None]
+            return found
+
+        if in_c is not None:
+            patch.setattr(c_contents, "read", noted)
 
     def take(self) -> list[str]:
         names, self.names = sorted(self.names), []

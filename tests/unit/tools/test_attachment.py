@@ -1,6 +1,7 @@
 """The streams of an attached command where something is odd: full, slow, closed, or without signals."""
 
 import os
+import select
 import signal
 import termios
 import threading
@@ -211,5 +212,7 @@ def test_modes_that_an_interactive_program_left_are_switched_back(terminal: Term
         attachment.begin(lambda *_: None)
         assert attachment.environment == {}
         attachment.stdout(b"\x1b[?1049h\x1b[?25l\x1b[?1000;1006h\x1b[?1000l\x1b[?777h drawing")
-    seen = os.read(terminal.user, 1000)
-    assert seen.endswith(b"\x1b[?1049l\x1b[?25h\x1b[?1006l")
+    seen, last = b"", b"\x1b[?1049l\x1b[?25h\x1b[?1006l"
+    while last not in seen and select.select([terminal.user], [], [], PATIENCE)[0]:
+        seen += os.read(terminal.user, 1000)
+    assert seen.endswith(last)

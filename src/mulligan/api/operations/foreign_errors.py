@@ -15,6 +15,8 @@ def our_error(exc: Exception) -> MulliganError:
         return SystemFailed(
             path="the system", reason=exc.strerror or str(exc), hint=SystemFailed.usual_advice()
         )
-    if isinstance(exc, UnicodeEncodeError) or (isinstance(exc, ValueError) and "embedded null" in str(exc)):
+    if isinstance(exc, UnicodeEncodeError):
+        return UsageWrong(reason="a value holds bytes that are not UTF-8 text", hint="give it as text")
+    if isinstance(exc, ValueError) and "embedded null" in str(exc):
         return UsageWrong(reason="a path has a character that no file name has", hint="give another one")
     return InternalError(reason=f"{type(exc).__name__}: {exc}")

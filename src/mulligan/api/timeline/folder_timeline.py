@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mulligan.application.queries.listing import Listing
+    from mulligan.application.queries.plan_queries import PlanStatus
     from mulligan.application.timeline.attributions import CallView
     from mulligan.application.timeline.timeline_queries import EntryView
     from mulligan.application.timeline.timeline_windows import TimelineWindow
@@ -24,6 +25,10 @@ class FolderTimeline(ProjectUpkeep):
     def timeline(self, *, limit: int | None = None) -> Listing[EntryView]:
         """Return what was done in the folder, newest first, over all plans; at most the newest `limit`."""
         return self._services.timeline.newest(limit)
+
+    def cut_off_changes(self) -> Sequence[PlanStatus]:
+        """Return the plans for which a killed process left real files half changed; each names what settles it."""
+        return self._services.queries.cut_off_changes()
 
     def timeline_window(
         self,

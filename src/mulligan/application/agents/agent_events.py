@@ -462,6 +462,8 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
         detail: JsonObject = {**call.detail, "entry": entry.number}
         if self.event.background:
             detail["background"] = True
+        if self.event.delegate:
+            detail["delegate"] = self.event.delegate
         took = milliseconds(call.started_at, now)
         data: JsonObject = {
             "call_id": call.call_id,

@@ -34,6 +34,7 @@ from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.placement import Part, lie_together, parts_of, path_shown
 from mulligan.domain.resources.resource import Sandbox, Strategy
 from mulligan.domain.text.ids import GroupId, PlanId
+from mulligan.domain.text.inert_text import spell
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.trees.path_edits import PathEdits, edits_of
 from mulligan.domain.trees.real_change import RealChange
@@ -443,7 +444,7 @@ def _deed(
         number=0,
         plan_id=plan.plan_id,
         kind=DeedKind.SANDBOX_RESTORE if in_sandbox else DeedKind.RESTORE,
-        title=f"{first.path}{more} from {sources}",
+        title=f"{spell(first.path)}{more} from {sources}",
         step_index=None,
         line=plan.line if with_plan else FIRST_LINE,
         seq=commit.next_seq() if with_plan else 0,

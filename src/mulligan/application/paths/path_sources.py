@@ -6,6 +6,7 @@ of them has the path, what plans did in their sandboxes counts.
 """
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from mulligan.domain.checkpoints.snapshot import Root
 from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.resources.placement import Part, parts_of
-from mulligan.domain.text.ids import GroupId
+from mulligan.domain.text.ids import GroupId, PlanId
 from mulligan.domain.trees.path_edits import edits_of
 from mulligan.errors import PathNowhere
 from mulligan.ports import Observer, SandboxKinds, SnapshotStore
@@ -81,14 +82,14 @@ class PathSources(Struct, kw_only=True, frozen=True, eq=False):
         """Return all groups of the project, the newest first."""
         with self.database.reading() as db:
             plans = db.plans.list(None)
-            found = [
-                (plan, outline)
-                for plan in plans
-                for outline in db.checkpoints.outlines(plan.plan_id, limit=_ALL)
-            ]
-        order = {plan.plan_id: number for number, plan in enumerate(plans)}
-        found.sort(key=lambda each: (each[1].created_at, order[each[0].plan_id], each[1].seq), reverse=True)
-        return [_Candidate(plan, outline, self._is_of_real_folder(plan, outline)) for plan, outline in found]
+            found = [(plan, db.checkpoints.outlines(plan.plan_id, limit=_ALL)) for plan in plans]
+        ordered = [
+            (_moment(plan, outline, outlines), plan, outline)
+            for plan, outlines in found
+            for outline in outlines
+        ]
+        ordered.sort(key=lambda each: each[0], reverse=True)
+        return [_Candidate(plan, each, self._is_of_real_folder(plan, each)) for _, plan, each in ordered]
 
     def _is_of_real_folder(self, plan: Plan, outline: GroupOutline) -> bool:
         if plan.parent_plan_id is None and outline.type is CheckpointType.PRE_EXECUTE:
@@ -120,6 +121,17 @@ class PathSources(Struct, kw_only=True, frozen=True, eq=False):
             return True
         found = edits_of(self.store.difference(now, then, [path]), [path], delete=False)
         return bool(found.edits or found.in_the_way)
+
+
+def _moment(
+    plan: Plan, outline: GroupOutline, outlines: Sequence[GroupOutline]
+) -> tuple[datetime, PlanId, int, bool]:
+    """Return a key that orders groups by time; what a plan applied comes right after its last `pre_apply` group."""
+    at, is_result = outline, plan.state is State.APPLIED and outline.group_id == plan.current_group_id
+    if is_result:
+        kept = (each for each in outlines if each.type is CheckpointType.PRE_APPLY)
+        at = max(kept, key=lambda each: each.seq, default=outline)
+    return at.created_at, plan.plan_id, at.seq, is_result
 
 
 def _root_of(outline: GroupOutline, resource: str) -> Root | None:

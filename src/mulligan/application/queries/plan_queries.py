@@ -175,6 +175,13 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
         with self.database.reading() as db:
             return db.handles.of(ids)
 
+    def cut_off_changes(self) -> Sequence[PlanStatus]:
+        """Return the plans for which a process changed real files and did not come to its end."""
+        with self.database.reading() as db:
+            changing = dict.fromkeys(intent.plan_id for intent in db.intents.of_real_resources())
+        gone = [plan_id for plan_id in changing if self.find_locks().holder(plan_id) is None]
+        return [self.status(plan_id, None) for plan_id in gone]
+
     def _holder(self, plan: Plan) -> HolderView | None:
         found = self.find_locks().holder(plan.plan_id) if plan.state is State.PROCESSING else None
         if found is None:

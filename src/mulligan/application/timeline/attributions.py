@@ -362,7 +362,7 @@ def _with_subagents(db: Transaction, named: NamedCall, calls: Sequence[NamedCall
         and (end is None or each.call.started_at.timestamp() <= end)
     ]
     agents = {str(each.call.detail["subagent"]) for each in inside_it}
-    own = named.call.detail.get("agent")
+    own = named.call.detail.get("delegate")
     if own is not None:
         inside_it = [each for each in inside_it if each.call.detail["subagent"] == own]
     elif len(agents) > 1:
@@ -463,9 +463,18 @@ def _shared(asked: Asked, shared: Mapping[str, tuple[str, ...]]) -> UndoShared:
         paths=", ".join(sorted(shared)),
         others=", ".join(others),
         shared=[{"path": path, "calls": list(each)} for path, each in sorted(shared.items())],
-        hint=Advice(
-            "nothing was changed; ",
-            NextStep("undo", only=(*asked.words, *others)),
-            " takes back all of them together",
-        ),
+        hint=_way_out(asked, others),
     )
+
+
+def _way_out(asked: Asked, others: Sequence[str]) -> Advice:
+    plans = [name for name in others if not _CALL.fullmatch(name)]
+    if not plans:
+        together = NextStep("undo", only=(*asked.words, *others))
+        return Advice("nothing was changed; ", together, " takes back all of them together")
+    numbers = sorted({named.entry.number for named in asked.calls}, reverse=True)
+    prompts: list[str | NextStep] = []
+    for number in numbers:
+        prompts += [", then " if prompts else "", NextStep("undo", what=str(number))]
+    whole = " takes back the whole prompt" if len(numbers) == 1 else " take back the whole prompts"
+    return Advice("nothing was changed; ", *prompts, f"{whole}, and nothing of {', '.join(plans)}")

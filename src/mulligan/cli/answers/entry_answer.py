@@ -13,12 +13,13 @@ from mulligan.cli.commands.declaration import not_shown
 from mulligan.domain.history.lines import Direction
 from mulligan.domain.history.timeline_entry import DeedKind, DeedStatus
 from mulligan.domain.text.plural import counted
+from mulligan.errors import Advice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from mulligan.api.results import CallView, EntryView, LeftProcess, Listing, Undone
+    from mulligan.api.results import CallView, EntryView, LeftProcess, Listing, PlanStatus, Undone
 
 _STATUS = {  # of calls too, which have the same words
     DeedStatus.RUNNING: "cut off or running",
@@ -27,8 +28,10 @@ _STATUS = {  # of calls too, which have the same words
 }
 
 
-def timeline_answer(entries: Listing[EntryView], when: Callable[[datetime], str]) -> Answer:
-    """Answer with the newest entries, newest first."""
+def timeline_answer(
+    entries: Listing[EntryView], cut_off: Sequence[PlanStatus], when: Callable[[datetime], str]
+) -> Answer:
+    """Answer with the newest entries, newest first, and with what was cut off while it changed real files."""
     rows = tuple(
         (
             str(entry.number),
@@ -44,7 +47,9 @@ def timeline_answer(entries: Listing[EntryView], when: Callable[[datetime], str]
     )
     columns = ("#", "KIND", "CHECKPOINT", "WHERE", "WHAT", "FILES", "", "TIME")
     blocks = [Table(columns, rows, shortened="WHAT")] if rows else [Line("nothing was done here yet")]
-    reply = timeline_reply(entries, not_shown(entries.older, "entry", "entries"))
+    messages = not_shown(entries.older, "entry", "entries")
+    messages += [Advice(f"{s.handle}: {s.error.message}; ", s.error.hint) for s in cut_off if s.error]
+    reply = timeline_reply(entries, messages)
     return Answer.drawn(reply, blocks)
 
 

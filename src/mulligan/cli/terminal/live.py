@@ -21,6 +21,7 @@ from mulligan.cli.terminal.times import lasting, running
 from mulligan.domain.plans.decision import DecisionType
 from mulligan.domain.plans.event import Event, EventType
 from mulligan.domain.plans.trigger import CheckpointType
+from mulligan.domain.text.exit_status import brief_status
 from mulligan.domain.text.ids import PlanId
 from mulligan.domain.text.inert_text import Inert
 from mulligan.domain.text.plural import counted
@@ -228,7 +229,7 @@ class Live:
             case EventType.STEP_STARTED if self._verbose:
                 yield self._begun_line(titled(data["step"], data.get("about")))
             case EventType.STEP_DONE:
-                word = f"exit {doing.exit_status}" if doing.exit_status else "ok"
+                word = _end_word(doing.exit_status)
                 yield self._step_line(event, word, lasting(int(str(data["duration_ms"]))), way_back)
             case EventType.STEP_FAILED:
                 yield self._step_line(event, "failed", "", way_back)
@@ -364,6 +365,12 @@ def _other_lines(event: Event) -> Iterator[tuple[Span, ...]]:
             yield from _lines_of(f"  {data['message']}", "")
         case _:
             return
+
+
+def _end_word(exit_status: int) -> str:
+    if exit_status > 0:
+        return f"exit {exit_status}"
+    return brief_status(exit_status) if exit_status else "ok"
 
 
 def _lines_of(text: str, style: str) -> Iterator[tuple[Span, ...]]:

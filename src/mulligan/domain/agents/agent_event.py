@@ -38,6 +38,7 @@ class AgentEvent(Struct, frozen=True, kw_only=True):
     failed: bool = False  # after a call: the call reports a failure
     background: bool = False  # after a call: it continues in the background; at a stop: something still runs
     subagent: str | None = None
+    delegate: str | None = None  # after a call: the subagent that did its work
     transcript: str | None = None  # path of the agent's own record of the conversation
     strict: bool = False  # the installed hook blocks the agent where mulligan fails
 

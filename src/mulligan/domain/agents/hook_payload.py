@@ -74,6 +74,7 @@ def read_event(
         failed=kind is EventKind.AFTER_CALL and (name in agent.failures or _failed(result)),
         background=_goes_on(kind, fields, given, result),
         subagent=child or _word(fields, "agent_id", "subagent_id"),
+        delegate=_word(result, "agentId") if kind is EventKind.AFTER_CALL else None,
         transcript=_path(fields, "transcript_path", "transcriptPath"),
         strict=strict,
     )

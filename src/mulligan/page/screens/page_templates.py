@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
+from mulligan.domain.text.exit_status import ended
 from mulligan.domain.text.inert_text import spell, without_escapes
 from mulligan.domain.text.plural import counted
 from mulligan.page.request_guard import ACT_FIELD, ACT_TOKEN
@@ -97,7 +98,7 @@ class PageTemplates:
             finalize=_final,
         )
         filters = cast("dict[str, object]", environment.filters)
-        filters.update(when=_when, size=_size, lasting=_lasting, chip=_chip)
+        filters.update(when=_when, size=_size, lasting=_lasting, ended=ended, chip=_chip)
         filters.update(exact=_exact, printed=without_escapes, advice_of=parts_of_advice)
         known = cast("dict[str, object]", environment.globals)
         known.update(address=address, counted=counted, link_of=link_of, act_field=ACT_FIELD)

@@ -6,9 +6,12 @@ import stat
 
 from msgspec import Struct, field
 
+from mulligan.adapters.snapshots.capture import c_contents
 from mulligan.adapters.snapshots.capture.file_contents import read_attributes, store_file
+from mulligan.adapters.snapshots.format.chunks import CHUNKED_ABOVE
+from mulligan.adapters.snapshots.format.pack_format import Kind
 from mulligan.adapters.snapshots.format.signatures import is_racy, signature
-from mulligan.adapters.snapshots.format.tree_format import Entry, EntryKind, decode, encode
+from mulligan.adapters.snapshots.format.tree_format import Entry, EntryKind, decode, encode, plain_record
 from mulligan.adapters.snapshots.packs.sinks import Sink
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.scan import NOT_READABLE, Gone, Moves
@@ -16,6 +19,8 @@ from mulligan.osfiles.directory_handles import Folders, path_of
 from mulligan.ports import Observer
 
 _PROGRESS_EVERY = 50  # files
+_WORTH_A_CALL = 2  # names in a folder
+_ENOUGH = 4 << 20  # bytes: so many are read before they are hashed
 # EINVAL: no longer a symlink; ENXIO: a socket or a fifo in the place of a file.
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL, errno.ENXIO)
 
@@ -58,6 +63,35 @@ class Records(Struct, eq=False):
             return self._gone(folder, name)
         except Gone:
             return self._gone(folder, name)
+
+    def make_plain(self, folders: Folders, folder: Folder, names: list[str]) -> dict[str, bytes]:
+        """Return the records of those of these names that are plain files and hold still, read all at once."""
+        made: dict[str, bytes] = {}
+        if c_contents.read is None or self.restless or len(names) < _WORTH_A_CALL:
+            return made
+        stats = folder.stats
+        left = [name for name in names if stats[name] not in self._seen]
+        while left:
+            listed = b"\0".join(map(os.fsencode, left)), b"".join([stats[name] for name in left])
+            try:
+                found = c_contents.read(folders.fd(folder), *listed, CHUNKED_ABOVE, _ENOUGH)
+            except OSError:
+                break  # the folder cannot be entered: whatever reads the next name has an answer to that
+            for name, data in zip(left, found, strict=False):
+                if data is not None:
+                    known = stats[name]
+                    record = plain_record(name, known, self.sink.add(Kind.BLOB, data))
+                    made[name] = self._seen[known] = record
+                    self._count_read(len(data))
+            left = left[len(found) :]
+        self.made.setdefault(folder, []).extend(made)
+        return made
+
+    def _count_read(self, size: int) -> None:
+        self.files_read += 1
+        self.bytes_read += size
+        if self.files_read % _PROGRESS_EVERY == 0:
+            self.observer.progress("files read", self.files_read, None)
 
     def _gone(self, folder: Folder, name: str) -> None:
         """Have the tree looked at again: what is gone may be under another name by now."""
@@ -113,10 +147,7 @@ class Records(Struct, eq=False):
         if not content.still:
             self.moves.busy.add(path_of(folder, name))
             folder.racy.add(name)  # it is read again next time, whatever its stat says
-        self.files_read += 1
-        self.bytes_read += content.size
-        if self.files_read % _PROGRESS_EVERY == 0:
-            self.observer.progress("files read", self.files_read, None)
+        self._count_read(content.size)
         entry = Entry(
             name,
             EntryKind.FILE,

@@ -79,10 +79,16 @@ class Reading(Struct, eq=False):
             folder.take_over(old)
             count_files(folder)
             return
-        for name in list(folder.stats):
+        unread: list[str] = []
+        for name in folder.stats:
             record = self._kept_record(folder, old, name) if old else None
             if record is None:
-                record = self.records.make(folders, folder, name)
+                unread.append(name)
+            else:
+                folder.records[name] = record
+        made = self.records.make_plain(folders, folder, unread)
+        for name in unread:
+            record = made.get(name) or self.records.make(folders, folder, name)
             if record is not None:
                 folder.records[name] = record
         make_object(folder, self.records)

@@ -13,6 +13,7 @@ is a folder with the single entry "." and so keeps mode, attributes and mtime of
 """
 
 import os
+import stat
 import struct
 import sys
 from collections.abc import Iterable
@@ -21,6 +22,7 @@ from typing import NamedTuple, TypeAlias
 
 from mulligan import errors
 from mulligan.adapters.snapshots.format.pack_format import ID_LENGTH, hash_of
+from mulligan.adapters.snapshots.format.signatures import fields_of
 from mulligan.domain.checkpoints.snapshot import Root
 
 ROOT_NAME = "."  # the one entry of a snapshot's root; no folder can hold it otherwise
@@ -85,6 +87,15 @@ def encode(entry: Entry) -> bytes:
     seconds, nanos = divmod(entry.mtime_ns, _NANO)
     parts += [_TAIL.pack(seconds, nanos, entry.sparse), entry.address]
     return b"".join(parts)
+
+
+def plain_record(name: str, signature: bytes, object_id: bytes) -> bytes:
+    """Return the record of a file without attributes, holes or other names, at half of what encoding costs."""
+    mode, _, _, size, mtime_ns, _, _ = fields_of(signature)
+    raw = os.fsencode(name)
+    seconds, nanos = divmod(mtime_ns, _NANO)
+    head = _FIXED.pack(EntryKind.FILE, 0, stat.S_IMODE(mode), len(raw), size, object_id)
+    return head + raw + _TAIL.pack(seconds, nanos, 0)
 
 
 def unheld_record(name: str) -> bytes:

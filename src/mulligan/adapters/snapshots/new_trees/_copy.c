@@ -22,29 +22,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../format/_signatures.h"
+
 #ifdef __linux__
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #endif
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define OLD_FILE (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 #define NEW_FILE (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 #define MOST_THREADS 16
 #define BUFFER (256 * 1024)
 #define LARGE (32 * 1024) /* bytes: smaller files are read and written as fast */
 #define HUGE_FILE (64 * 1024 * 1024) /* bytes: larger ones are left to Python, which can be interrupted */
-#define SIGNATURE 48 /* bytes, as signatures.py packs them */
-#define SECOND_NS 1000000000LL
-#define FARTHEST_SECOND 9223372035LL /* some time in the year 2262: later ones do not fit */
-
-#ifdef __APPLE__
-#define MODIFIED st_mtimespec
-#define CHANGED st_ctimespec
-#else
-#define MODIFIED st_mtim
-#define CHANGED st_ctim
-#endif
 
 typedef struct {
     const char *path; /* from the tree's own folder, with zero bytes in place of slashes; empty for that folder */
@@ -68,45 +58,6 @@ typedef struct {
     const char *failed_name;
 } Copy;
 
-/* --- signatures ---------------------------------------------------------------------------------------- */
-
-static uint64_t get(const unsigned char *from, int bytes)
-{
-    uint64_t value = 0;
-    for (int at = bytes; at-- > 0;)
-        value = value << 8 | from[at];
-    return value;
-}
-
-static unsigned char *put(unsigned char *to, uint64_t value, int bytes)
-{
-    for (int at = 0; at < bytes; at++)
-        *to++ = (unsigned char)(value >> (8 * at));
-    return to;
-}
-
-static int is_in_range(struct timespec time)
-{
-    return time.tv_sec <= FARTHEST_SECOND && time.tv_sec >= -FARTHEST_SECOND;
-}
-
-/* Return whether an open file has the signature that is known of it. */
-static int is_as_known(int fd, const unsigned char *known)
-{
-    struct stat st;
-    unsigned char found[SIGNATURE], *to = found;
-    if (fstat(fd, &st) != 0 || !is_in_range(st.MODIFIED) || !is_in_range(st.CHANGED))
-        return 0;
-    to = put(to, st.st_mode, 4);
-    to = put(to, st.st_nlink, 4);
-    to = put(to, st.st_ino, 8);
-    to = put(to, (uint64_t)st.st_size, 8);
-    to = put(to, (uint64_t)(st.MODIFIED.tv_sec * SECOND_NS + st.MODIFIED.tv_nsec), 8);
-    to = put(to, (uint64_t)(st.CHANGED.tv_sec * SECOND_NS + st.CHANGED.tv_nsec), 8);
-    put(to, st.st_dev, 8);
-    return memcmp(found, known, SIGNATURE) == 0;
-}
-
 static struct timespec time_of(long long ns)
 {
     struct timespec time = {.tv_sec = ns / SECOND_NS, .tv_nsec = ns % SECOND_NS};
@@ -118,15 +69,6 @@ static struct timespec time_of(long long ns)
 }
 
 /* --- folders ------------------------------------------------------------------------------------------- */
-
-static int open_at(int folder, const char *name, int flags, mode_t mode)
-{
-    int fd;
-    do
-        fd = openat(folder, name, flags, mode);
-    while (fd < 0 && errno == EINTR);
-    return fd;
-}
 
 /* Open a folder by its names; -1 with errno where that fails. */
 static int open_folder(int top, const char *path, size_t length)
@@ -221,6 +163,13 @@ static int copy_bytes(int source, int target, uint64_t size, char *buffer)
         done += (uint64_t)found;
     }
     return 1;
+}
+
+/* Return whether an open file has the signature that is known of it. */
+static int is_as_known(int fd, const unsigned char *known)
+{
+    struct stat st;
+    return has_signature(fd, known, &st);
 }
 
 /* Copy an open file into a new one; 1: done, 0: it is not what is known of it, negative: -errno of the new one. */

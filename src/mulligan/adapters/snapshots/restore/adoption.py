@@ -15,6 +15,7 @@ from typing import TypeAlias
 from mulligan.adapters.snapshots.restore.open_files import inodes_open_for_writing
 from mulligan.adapters.snapshots.scan.found_folder import Folder
 from mulligan.adapters.snapshots.scan.memory_maps import shared_writable_maps
+from mulligan.adapters.snapshots.scan.shared_searches import SharedSearches
 from mulligan.osfiles.directory_handles import path_of
 
 Doubtful: TypeAlias = Mapping[int, set[str]]  # by the id of a folder: names in it, or with such below
@@ -67,5 +68,11 @@ def _is_guarded(top: Folder) -> bool:
 
 def _is_in_use(tree: Path, top: Folder) -> bool:
     """Return whether a process has a file of the tree open for writing, or mapped so."""
-    written = inodes_open_for_writing(tree.stat().st_dev) | shared_writable_maps().inodes_on(tree)
-    return top.has_inode(written)
+    return top.has_inode(_WRITTEN.on_device_of(tree))
+
+
+def _written_by_others(tree: Path) -> frozenset[int]:
+    return inodes_open_for_writing(tree.stat().st_dev) | shared_writable_maps().inodes_on(tree)
+
+
+_WRITTEN = SharedSearches(_written_by_others)

@@ -75,6 +75,10 @@ class Aside:
         """The descriptor of the aside itself, or of one of its folders in the tree."""
         return self._folders[name]
 
+    def place_of(self, name: str) -> Path:
+        """The path of the aside itself, or of one of its folders in the tree."""
+        return self._tree / name if name else self._path
+
     def folder_in_tree(self, tree_folder: str, parent_fd: int) -> str:
         """Make a folder of this aside inside the tree, which lies on another filesystem; return its name."""
         name = spare_name(os.urandom(8))

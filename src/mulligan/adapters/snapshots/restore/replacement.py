@@ -91,7 +91,7 @@ class _Replacing:
                     raise
                 import shutil  # here: mostly the new file is on the same filesystem
 
-                copy = self._folder / self._place / str(number)
+                copy = self._aside.place_of(self._place) / str(number)
                 shutil.copy2(new, copy, follow_symlinks=False)
         owner = os.fstat(self._fd) if found is None else found
         hand_over(here, str(number), owner)

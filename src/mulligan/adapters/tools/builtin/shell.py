@@ -1,7 +1,6 @@
 """The tool `shell`: any command, in the sandbox of the step's resource."""
 
 import os
-import signal
 import stat
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,6 +19,7 @@ from mulligan.adapters.tools.process.scratch import Scratch, scratch_of
 from mulligan.adapters.tools.process.tool_output import MEBIBYTE, RECORDED, TAIL, Excerpted
 from mulligan.domain.plans.interpolation import PLAN_HANDLE
 from mulligan.domain.plans.tool import Argument, ArgumentType, ToolResult
+from mulligan.domain.text.exit_status import signal_name
 from mulligan.domain.text.json_value import JsonObject
 from mulligan.domain.views.printed import CallInterrupted
 from mulligan.errors import SystemFailed, ToolFailed
@@ -162,7 +162,7 @@ def _result(outcome: Outcome, *, full_screen: bool) -> ToolResult:
 
 def _failure(outcome: Outcome, folder: Path, *, seen: bool) -> ToolFailed:
     if outcome.exit_status < 0:
-        reason = f"was ended by {_signal_name(-outcome.exit_status)}"
+        reason = f"was ended by {signal_name(-outcome.exit_status)}"
     else:
         reason = f"ended with exit status {outcome.exit_status}"
     stderr = outcome.stderr_tail.decode(errors="replace")
@@ -178,10 +178,3 @@ def _failure(outcome: Outcome, folder: Path, *, seen: bool) -> ToolFailed:
         leftovers=[leftover.content() for leftover in outcome.leftovers],
         hint="correct the command or what it works on",
     )
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

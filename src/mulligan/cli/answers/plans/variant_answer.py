@@ -10,6 +10,7 @@ from mulligan.cli.answers.answer import Answer, Block, Line, Table
 from mulligan.cli.answers.plain_words import state_words
 from mulligan.cli.terminal.times import lasting
 from mulligan.domain.plans.plan import Phase, State
+from mulligan.domain.text.exit_status import brief_status
 from mulligan.domain.text.plural import counted
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _row(variant: Variant) -> tuple[str, ...]:
         return (name, words, "", "", "", "")
     return (
         name,
-        "timed out" if variant.timed_out else str(variant.exit_status),
+        _end(variant),
         _check(variant),
         str(variant.files),
         _lines(variant),
@@ -72,11 +73,18 @@ def _row(variant: Variant) -> tuple[str, ...]:
     )
 
 
+def _end(variant: Variant) -> str:
+    if variant.timed_out:
+        return "timed out"
+    return "not started" if variant.exit_status is None else brief_status(variant.exit_status)
+
+
 def _check(variant: Variant) -> str:
     if variant.check is None:
         return "-"
     status = variant.check_exit_status
-    return variant.check.value if variant.passed or status is None else f"{variant.check.value} ({status})"
+    shown = "" if variant.passed or status is None else f" ({brief_status(status)})"
+    return variant.check.value + shown
 
 
 def _lines(variant: Variant) -> str:

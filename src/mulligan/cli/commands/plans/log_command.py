@@ -49,4 +49,5 @@ def log(invocation: Invocation, plan: str | None, limit: int | None, everything:
     from mulligan.cli.answers.entry_answer import timeline_answer
 
     shown = None if everything else limit or _SHORT
-    return timeline_answer(invocation.project().timeline(limit=shown), invocation.when)
+    project = invocation.project()
+    return timeline_answer(project.timeline(limit=shown), project.cut_off_changes(), invocation.when)

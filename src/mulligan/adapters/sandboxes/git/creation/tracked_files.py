@@ -28,6 +28,7 @@ _LINE_ENDS = frozenset({b"text", b"eol", b"crlf"})
 _OFF = frozenset({b"unspecified", b"unset"})
 _NO = frozenset({b"", b"false", b"0", b"no", b"off"})
 _CONE = b"/*\n!/*/\n"  # how the patterns of whole folders begin
+_HERE = b"./"  # before a path that git reads as a pathspec: at the beginning of one, a colon has a meaning
 _AT_ONCE = 8 << 10  # bytes of questions: less than any pipe holds
 
 Pieces: TypeAlias = Callable[[bytes], Iterator[bytes]]  # the bytes of the file at a path
@@ -67,11 +68,12 @@ class Tracking:
         conversions: dict[bytes, str] = {}
         for batch in _batches(paths):
             question = b"".join(path + b"\0" for path in batch)
+            within = b"".join(_HERE + path + b"\0" for path in batch)
             with self._attributes as attributes:
                 attributes.send(question)  # both look it up at the same time
-                for source, _, pattern, path in self._matches(question, len(batch)):
+                for source, _, pattern, path in self._matches(within, len(batch)):
                     if source and not pattern.startswith(b"!"):
-                        ignored.add(path)
+                        ignored.add(path.removeprefix(_HERE))
                 for path in batch:
                     fields = [attributes.until_nul() for _ in range(3 * len(_ATTRIBUTES))]
                     if kind := self._conversion(fields):
@@ -250,5 +252,5 @@ def _batches(paths: Iterable[bytes]) -> list[list[bytes]]:
             batches.append([])
             size = 0
         batches[-1].append(path)
-        size += len(path) + 1
+        size += len(_HERE) + len(path) + 1
     return batches

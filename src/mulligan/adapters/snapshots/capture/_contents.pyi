@@ -1,0 +1,3 @@
+def read(
+    folder_fd: int, names: bytes, signatures: bytes, largest: int, enough: int, /
+) -> list[bytes | None]: ...
