@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mulligan.adapters.local_server.warm_process import WarmProcess
+from mulligan.adapters.plan_locks import FilePlanLocks
 from mulligan.api.agents.agent_hook import HookCall, answer_hook
 from mulligan.api.entrance import Unobserved, look_around, open_project
 from mulligan.api.local_server.server_operations import ServerWork
@@ -301,7 +302,12 @@ def undone(folder: Path) -> None:
     data_of(folder, "undo", "--yes")
 
 
-def test_an_event_waits_for_another_one_and_a_session_without_calls_has_no_processes(plain: Path) -> None:
+def test_an_event_waits_for_another_one_and_a_session_without_calls_has_no_processes(
+    plain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = Event()
+    wait_for = FilePlanLocks.wait_for
+    monkeypatch.setattr(FilePlanLocks, "wait_for", lambda *words: [waits.set(), wait_for(*words)][1])
     with chdir(plain):
         project = open_project(look_around({}), None, Unobserved())
     try:
@@ -310,11 +316,11 @@ def test_an_event_waits_for_another_one_and_a_session_without_calls_has_no_proce
         assert project.agent_processes("claude-code", str(plain)) is None
         project.end_agent_calls("claude-code", str(plain))
         held = project._services.agent_events.agent_plans.one_by_one  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        late = Thread(target=hook, args=(plain, "Stop"), kwargs={"background_tasks": []})
         with held():
-            late = Thread(target=hook, args=(plain, "Stop"), kwargs={"background_tasks": []})
             late.start()
-            late.join(0.1)
-            assert late.is_alive()
+            assert waits.wait(PATIENCE)
+            assert entries(plain)[0]["status"] == "running"
         late.join(PATIENCE)
         assert entries(plain)[0]["status"] == "done"
     finally:

@@ -89,7 +89,9 @@ class World:
     def strike(self, kind: str) -> None:
         """Let something happen."""
         self.faults[kind] += 1
-        victim = self.random.choice([each for each in self.workers if each.poll() is None])
+        while not (alive := [each for each in self.workers if each.poll() is None]):
+            self.staff()  # all of them ended at their start, such as while the database was away
+        victim = self.random.choice(alive)
         match kind:
             case "worker killed":
                 victim.kill()

@@ -160,6 +160,21 @@ def test_edits_by_hand_stay_behind_when_a_plan_comes_back(
     assert not kept.exists()
 
 
+def test_work_in_place_is_sent_to_its_machine(first: SimulatedHost, second: SimulatedHost) -> None:
+    resources = "{data: {type: fs-directory, location: ., strategy: in_place}}"
+    text = f"name: there\nresources: {resources}\nsteps: [{{run: 'true'}}, {{run: 'test -e go'}}]\n"
+    (first.folder / "there.yaml").write_text(text)
+    (second.folder / "here.yaml").write_text(text.replace("there", "here"))
+    assert first.data("submit", "there.yaml")["queue"] == "host:build-a"
+    assert second.data("submit", "here.yaml")["queue"] == "host:build-b"
+    assert second.data("submit", "here.yaml", "--queue", "host:build-a")["queue"] == "host:build-a"
+    first.run("plan", "execute", "there")
+    assert second.data("status", "there")["state"] == "errored"
+    assert second.data("submit", "there")["queue"] == "host:build-a"
+    (first.folder / "copied.yaml").write_text("name: copied\nsteps: [{run: 'true'}]\n")
+    assert first.data("submit", "copied.yaml")["queue"] == "default"
+
+
 def test_work_in_place_stays_on_its_machine(first: SimulatedHost, second: SimulatedHost) -> None:
     first.data("run", "--in-place", "--name", "there", "--", "sh", "-c", "echo changed > notes.txt")
     for words in (

@@ -191,6 +191,22 @@ def test_an_entry_that_was_lost_is_made_again(project: Path, worker: ThreadWorke
     assert worker.heard.events("entered again", lost["plan_id"])
 
 
+def test_a_plan_of_a_worker_that_died_is_taken(project: Path, worker: ThreadWorker, address: str) -> None:
+    """Nobody holds the lock of the worker that an entry names."""
+    entries = f"{parts_of(address).schema}_queue.workflow_status"
+    with only_place_taken(project, worker, address, "meanwhile"):
+        orphan = data_of(project, "submit", plan_file(project, "orphan", "true"))
+        rows_of(
+            address,
+            f"UPDATE {entries} SET status = 'PENDING', executor_id = '01ARZ3NDEKTSV4RRFFQ69G5FAV' "
+            f"WHERE workflow_uuid LIKE '{orphan['plan_id']}%'",
+        )
+        wait_until(lambda: worker.heard.events("taken", orphan["plan_id"]), "it is taken")
+    becomes(project, "orphan", "complete")
+    taken = f"SELECT taken FROM submissions WHERE plan_id = '{orphan['plan_id']}'"
+    assert rows_of(address, taken) == [(1,)]
+
+
 def test_a_plan_that_ended_five_workers_is_given_to_no_other(
     project: Path, worker: ThreadWorker, address: str
 ) -> None:

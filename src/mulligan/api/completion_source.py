@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from mulligan.wiring.surroundings import Surroundings
 
 _PATIENCE = 0.1  # seconds for a writer to finish: the user has pressed Tab
+_SERVERS = 0.5  # for a server to let a client in, and for each of its answers
 
 
 @contextmanager
 def known_words(around: Surroundings, named: str | None) -> Generator[KnownWords]:
     """Open the words of the project's database; raise DatabaseUnusable where they cannot be read at once."""
     from mulligan.rows.completion_words import KnownWords
-    from mulligan.wiring.database_place import database_in, reader_of
+    from mulligan.wiring.database_place import database_in, quick_reader_of, reader_of
     from mulligan.wiring.layered_settings import LayeredSettings
 
     place = locate(around, named)
@@ -28,11 +29,12 @@ def known_words(around: Surroundings, named: str | None) -> Generator[KnownWords
         around=around, project_file=place.home / "config.toml", folder=place.folder
     ).of_project()
     database = database_in(place.folder, place.home, settings)
-    if not isinstance(database, Path):
-        from mulligan.errors import DatabaseUnusable
-
-        raise DatabaseUnusable(database=database.shown, reason="a shell does not wait for a server")
-    with closing(reader_of(database, mode="rw", patience=_PATIENCE)) as connection:
+    connection = (
+        reader_of(database, mode="rw", patience=_PATIENCE)
+        if isinstance(database, Path)
+        else quick_reader_of(database, _SERVERS)
+    )
+    with closing(connection):
         yield KnownWords(connection)
 
 

@@ -193,3 +193,37 @@ def reader_of(place: Path | ServerAddress, *, mode: Literal["ro", "rw"], patienc
     from mulligan.adapters.db.connection import SqliteReader
 
     return SqliteReader(place, mode=mode, patience=patience)
+
+
+def quick_reader_of(address: ServerAddress, patience: float) -> SqlConnection:
+    """Open the database of a shared project for a question that nobody waits for longer than that, in seconds.
+
+    A server that does not answer is waited for by a thread of its own, which ends with the process.
+    """
+    import queue
+    import threading
+
+    if address.project is None:
+        raise errors.DatabaseNotMade(database=address.shown)
+    require_driver()
+    from mulligan.adapters.postgres.schema_versions import open_postgres  # loaded before the time runs
+
+    opened: queue.SimpleQueue[SqlConnection | errors.MulliganError] = queue.SimpleQueue()
+
+    def open_it() -> None:
+        try:
+            opened.put(open_postgres(address))
+        except errors.MulliganError as exc:
+            opened.put(exc)
+
+    threading.Thread(target=open_it, daemon=True).start()
+    try:
+        found = opened.get(timeout=patience)
+    except queue.Empty:
+        raise errors.DatabaseUnusable(
+            database=address.shown, reason=f"it did not answer within {patience} s"
+        ) from None
+    if isinstance(found, errors.MulliganError):
+        raise found
+    found.execute(f"SET statement_timeout = {int(patience * 1000)}")
+    return found

@@ -4,6 +4,7 @@ import pytest
 
 from mulligan.domain.agents.agent_table import AGENTS
 from mulligan.domain.agents.hook_entries import is_ours
+from mulligan.domain.text.json_value import Json
 
 
 @pytest.mark.parametrize(
@@ -23,3 +24,8 @@ from mulligan.domain.agents.hook_entries import is_ours
 def test_a_hook_is_ours_if_its_command_line_begins_with_our_program(command: str, ours: bool) -> None:
     assert is_ours(AGENTS["claude-code"], {"type": "command", "command": command}) is ours
     assert is_ours(AGENTS["claude-code"], {"bash": command}) is ours
+
+
+@pytest.mark.parametrize("value", [None, "mulligan hook claude-code", {"command": ["mulligan", "hook"]}, {}])
+def test_what_has_no_command_is_not_ours(value: Json) -> None:
+    assert not is_ours(AGENTS["claude-code"], value)

@@ -7,6 +7,7 @@ import termios
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from selectors import DefaultSelector
 
@@ -216,3 +217,58 @@ def test_modes_that_an_interactive_program_left_are_switched_back(terminal: Term
     while last not in seen and select.select([terminal.user], [], [], PATIENCE)[0]:
         seen += os.read(terminal.user, 1000)
     assert seen.endswith(last)
+
+
+def test_the_command_has_the_size_of_the_terminal_also_when_that_changes(terminal: Terminal) -> None:
+    termios.tcsetwinsize(terminal.user, (30, 100))
+    with Attachment(streams(terminal.program, terminal.program, terminal.program)) as attachment:
+        attachment.begin(lambda *_: None)
+        command = command_end(attachment)
+        shown = Shown(attachment.stdout)
+        until(attachment, shown, lambda: termios.tcgetwinsize(command) == (30, 100))
+        termios.tcsetwinsize(terminal.user, (20, 60))
+        os.kill(os.getpid(), signal.SIGWINCH)
+        until(attachment, shown, lambda: termios.tcgetwinsize(command) == (20, 60))
+        terminal.close()  # and with it the size
+        os.kill(os.getpid(), signal.SIGWINCH)
+        os.write(command, b"end")
+        printed = bytearray()
+        until(attachment, Shown(printed.extend), lambda: b"end" in printed)
+        os.close(command)
+
+
+def test_keys_for_a_command_that_reads_none_and_then_is_gone_are_dropped(terminal: Terminal) -> None:
+    given = streams(terminal.program, terminal.program, terminal.program, interactive=True)
+    with Attachment(given) as attachment:
+        attachment.begin(lambda *_: None)
+        command = command_end(attachment)
+        modes = termios.tcgetattr(command)
+        modes[3] &= ~(termios.ECHO | termios.ICANON)
+        termios.tcsetattr(command, termios.TCSANOW, modes)
+        shown = Shown(attachment.stdout)
+        selector = DefaultSelector()
+        os.set_blocking(terminal.user, False)
+        for _ in range(100):  # more than a terminal holds that nobody reads
+            with suppress(BlockingIOError):
+                os.write(terminal.user, b"k" * 512)
+            attachment.watch(selector, 0.0)
+            attachment.serve(shown, over=False)
+        os.close(command)
+        attachment.serve(shown, over=True)
+        attachment.watch(selector, 0.0)
+        selector.close()
+
+
+@pytest.mark.parametrize("interactive", [True, False])
+def test_the_keyboard_may_go(terminal: Terminal, *, interactive: bool) -> None:
+    given = streams(terminal.program, terminal.program, terminal.program, interactive=interactive)
+    with Attachment(given) as attachment:
+        attachment.begin(lambda *_: None)
+        command, printed = command_end(attachment), bytearray()
+        shown = Shown(printed.extend)
+        terminal.close()
+        for _ in range(3):
+            attachment.serve(shown, over=False)
+        os.write(command, b"still here")
+        until(attachment, shown, lambda: b"still here" in printed)
+        os.close(command)

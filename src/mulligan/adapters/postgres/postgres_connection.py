@@ -6,6 +6,7 @@ fails with is raised when the next answer is read, at the latest when the transa
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import time
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
     from mulligan.adapters.postgres.server_address import ServerAddress
     from mulligan.rows.sql_connection import Value
+
+# What the driver says of a lost connection is raised too: nobody needs a line on stderr beside that.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"

@@ -64,6 +64,10 @@ class PlanService(Struct, kw_only=True, frozen=True, eq=False):
         self.sandboxes.check_confinement(definition, settings)
         return new_plan(PlanId(self.ids.new()), definition, None, EMPTY_STATE, self.clock.now())
 
+    def works_in_place(self, definition: PlanDefinition) -> bool:
+        """Return whether a plan is to work on a real resource itself."""
+        return bool(self.sandboxes.worked_on_in_place(definition, self.settings.for_plan(definition.config)))
+
     def create_to_run(self, definition: PlanDefinition) -> PlanId:
         """Record a plan that runs at once; refuse one that could not run."""
         self.sandboxes.refuse_taken_locations(definition, self.settings.for_plan(definition.config), None)

@@ -141,8 +141,7 @@ def _checked(result: str, text: str, server: Json) -> str:
 
 def _others(value: Json) -> Json:
     """Return what a file in TOML says without our server."""
-    if not isinstance(value, dict):
-        return value
+    assert isinstance(value, dict), "a file in TOML is a table"
     servers = value.get("mcp_servers")
     rest = {key: each for key, each in servers.items() if key != _NAME} if isinstance(servers, dict) else None
     return {key: each for key, each in value.items() if key != "mcp_servers"} | {"servers": rest or None}

@@ -10,7 +10,9 @@ from mulligan.domain.text.ids import PlanId
 DEFAULT_QUEUE = "default"
 DEFAULT_SLOTS = 4
 TAKEN_TOO_OFTEN = 5  # a plan that ended so many workers is not given to another one
-_QUEUE = re.compile(r"(host:)?[A-Za-z0-9][A-Za-z0-9._-]{0,57}")
+_OF_HOST = "host:"
+_LONGEST = 58
+_QUEUE = re.compile(rf"({_OF_HOST})?[A-Za-z0-9][A-Za-z0-9._-]{{0,{_LONGEST - 1}}}")
 
 
 class Submission(Struct, frozen=True, kw_only=True):
@@ -76,7 +78,13 @@ def is_queue(name: str) -> bool:
 
 def queue_of_host(host: str) -> str:
     """Return the queue of one host: what must run there is sent to it."""
-    return f"host:{host}"
+    word = re.sub(r"[^A-Za-z0-9._-]+", "-", host).lstrip("._-")[:_LONGEST]
+    return f"{_OF_HOST}{word or '0'}"
+
+
+def is_of_host(queue: str) -> bool:
+    """Return whether a queue is that of one host."""
+    return queue.startswith(_OF_HOST)
 
 
 def pace_of_looks(workers: int) -> float:

@@ -237,11 +237,15 @@ class Attachment:
         """Return whether keys are for the command now; take the terminal where that is so and it is to be raw."""
         if self._keyboard is None or self._master < 0 or not _in_foreground(self._keyboard):
             return False
-        if self._raw_wanted:
-            self._take()
-            return True
-        # In a pipeline a pager, say, reads keys rather than lines: they are its own.
-        return bool(termios.tcgetattr(self._keyboard)[_LFLAG] & termios.ICANON)
+        try:
+            if self._raw_wanted:
+                self._take()
+                return True
+            # In a pipeline a pager, say, reads keys rather than lines: they are its own.
+            return bool(termios.tcgetattr(self._keyboard)[_LFLAG] & termios.ICANON)
+        except termios.error:  # the terminal is gone: SIGHUP says so too
+            self._keyboard = None
+            return False
 
     def _take(self) -> None:
         if self._saved is None:
