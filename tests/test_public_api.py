@@ -78,7 +78,7 @@ SIGNATURES = {
     "Project.undo": "self what dry_run onto_branch keep_commits only end_processes",
     "Project.redo": "self number dry_run onto_branch",
     "Project.resolve": "self plan paths",
-    "Project.apply": "self plan dry_run commit message include onto_branch",
+    "Project.apply": "self plan dry_run commit message include onto_branch agreed",
     "Project.unapply": "self plan dry_run onto_branch",
     "Project.cancel": "self plan reason",
     "Project.submit": "self plan queue retries",

@@ -240,6 +240,20 @@ def test_what_was_shown_with_the_question_is_not_shown_again(
     assert "\n1 path changed; " not in shown("plan", "unapply", "tour")
 
 
+def test_a_result_that_changes_while_the_question_waits_is_not_applied(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(*_given: object, **_options: object) -> None:
+        data_of(project, "run", "--on", "tour", "--", "sh", "-c", "echo owt > a.txt")
+
+    monkeypatch.setattr(Invocation, "confirm", change)
+    assert ask(project, "plan", "apply", "tour")["error"]["kind"] == "result_changed"
+    assert (project / "a.txt").read_text() == "old\n"
+    monkeypatch.undo()
+    assert ask(project, "plan", "apply", "tour", "--yes")["exit_code"] == 0
+    assert (project / "a.txt").read_text() == "owt\n"
+
+
 def test_of_a_database_no_lines_are_counted(project: Path, shown) -> None:
     (project / "data.yaml").write_text(
         "name: data\nresources: {db: {type: sqlite, location: app.db, create: true}}\n"

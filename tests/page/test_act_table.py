@@ -15,7 +15,7 @@ SAMPLES: dict[str, Any] = {
     "only": ["3.2"],
     "include": ["x"],
     "entry": 3,
-    "agreed": 3,
+    "agreed": "3",
     "mode": "append",
     "commit": True,
 }

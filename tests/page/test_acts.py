@@ -1,5 +1,6 @@
 """The acts of the page: each is previewed, agreed to and done, and what it did is on disk."""
 
+import asyncio
 import re
 from html import unescape
 from pathlib import Path
@@ -232,6 +233,38 @@ def test_what_changed_since_the_preview_is_shown_again(folder: Path, project: mu
         assert greeting(folder) == "Hey there\n"
 
     visit(folder, body)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["since the preview", "after the last look"])
+def test_a_result_that_changed_in_the_same_files_is_not_applied(
+    folder: Path, project: mulligan.Project, monkeypatch: pytest.MonkeyPatch, *, late: bool
+) -> None:
+    project.run_command(HELLO, name="hello")
+    project.close()
+    start = ActJobs.start
+
+    def change() -> None:
+        monkeypatch.undo()
+        other = mulligan.open(folder)
+        other.run_command(["sh", "-c", "echo HELLO > greeting.txt"], on="hello")
+        other.close()
+
+    def start_late(jobs: ActJobs, act: Act, wish: ActArguments) -> ActJob:
+        change()
+        return start(jobs, act, wish)
+
+    async def body(visitor: Visit) -> str:
+        address = "/act/apply?plan=hello"
+        if late:
+            monkeypatch.setattr(ActJobs, "start", start_late)
+            return await visitor.agree(address)
+        shown = re.search(r'name="seen" value="([^"]*)"', await visitor.seen(address))
+        assert shown
+        await asyncio.to_thread(change)
+        return await visitor.agree(address, seen=shown[1])
+
+    assert ("changed since it was shown" if late else "look again") in visit(folder, body)
+    assert greeting(folder) == "Hey there\n"
 
 
 def test_a_refusal_says_what_to_do_and_does_nothing(folder: Path, project: mulligan.Project) -> None:

@@ -97,6 +97,31 @@ def test_what_nothing_needs_is_swept_from_the_bucket(bucket_project: Path, serve
     assert packs(server) == set()
 
 
+def test_what_is_purged_and_still_in_the_bucket_is_named_until_it_is_gone(
+    bucket_project: Path, server: SmallStore
+) -> None:
+    project, secret = bucket_project, os.urandom(4096)
+    (project / "secret").write_bytes(secret)
+    data_of(project, "run", "--", "rm", "secret")
+    (project / "secret").unlink()
+
+    def holding() -> list[str]:
+        kept = [
+            file for file in home_of(project).rglob("*") if file.is_file() and secret in file.read_bytes()
+        ]
+        return [*map(str, kept), *(key for key, (data, _) in server.objects.items() if secret in data)]
+
+    [left] = data_of(project, "forget", "--yes", "secret")["remaining"]
+    assert holding(), "another machine may be about to rely on its pack"
+    assert (left["what"], "core.store.grace" in left["reason"], "gc" in left["remedy"]) == (
+        "packs",
+        True,
+        True,
+    )
+    assert data_of(project, *HERE_ALONE, "gc")["packs_removed"] == 1
+    assert holding() == []
+
+
 @pytest.mark.parametrize(
     ("words", "kind"),
     [

@@ -3,12 +3,16 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Thread
+from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
@@ -25,6 +29,7 @@ from tests.support.postgres_keeper import Server, ordinary_user
 
 PLAN = PlanId("01K00000000000000000000001")
 LEASE = 2
+CLONE_NEWNET = 0x40000000
 ROOT = Path(__file__).parents[2]
 HOLDER = """
 import sys, time
@@ -44,6 +49,36 @@ with claims_of(sys.argv[1], sys.argv[2], stop).hold(PLAN):
             print(type(exc).__name__, flush=True)
             break
         time.sleep(0.02)
+"""
+
+# The network that is cut is that of this program alone; PostgreSQL's socket in the filesystem is not part of it.
+CUT_OFF = f"""
+import ctypes, shutil, subprocess, tempfile, time
+from contextlib import closing
+from pathlib import Path
+from mulligan.adapters.postgres.schema_versions import make_schema
+from mulligan.adapters.postgres.server_address import ServerAddress
+from tests.shared.test_claim_sessions import holder, claims_of, free, said
+from tests.support.postgres_keeper import Server
+assert ctypes.CDLL(None).unshare({CLONE_NEWNET}) == 0
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+folder = Path(tempfile.mkdtemp(prefix="mulligan-pg-own-"))
+server = Server(folder, "listen_addresses=127.0.0.1", "tcp_user_timeout=2000")
+try:
+    server.make()
+    server.start()
+    near, far = (f"postgresql://tester@/postgres?host={{host}}&lease=20" for host in (folder, "127.0.0.1"))
+    make_schema(ServerAddress.of(near), "of this test")
+    with closing(claims_of(near)) as claims, holder(far, "two") as process:
+        time.sleep(1.5)
+        subprocess.run(["ip", "link", "set", "lo", "down"], check=True)
+        print(said(process), "free" if free(claims) else "held")
+        while not free(claims):
+            time.sleep(0.02)
+        print("free")
+finally:
+    server.stop()
+    shutil.rmtree(folder)
 """
 
 
@@ -132,6 +167,52 @@ def test_a_plan_is_taken_from_a_process_elsewhere_which_lives_on(url: str, claim
             assert said(process) in ("PlanTakenOver", "KeyboardInterrupt")
 
 
+def test_a_link_that_is_lost_on_one_side_only_loses_no_claim(address: str, url: str, tmp_path: Path) -> None:
+    with (
+        link_to(address, tmp_path) as (through, lose),
+        closing(claims_of(through)) as claims,
+        closing(claims_of(url)) as others,
+        claims.hold(PLAN),
+    ):
+        before = session_on_the_server(others)
+        lose()
+        wait_until(
+            lambda: session_on_the_server(others) not in (None, before), "the claim has another session"
+        )
+        with act("plan.record"):
+            pass
+        assert not free(others)
+
+
+def test_a_machine_that_was_suspended_does_not_rely_on_its_claims(
+    url: str, claims: PostgresClaims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with claims.hold(PLAN):
+        with closing(claims_of(url)) as others:
+            backend = session_on_the_server(others)
+        assert backend is not None
+        os.kill(backend, signal.SIGSTOP)  # no answer comes yet: the network is not back
+        try:
+            real = time.clock_gettime
+            # Only this clock goes on meanwhile.
+            monkeypatch.setattr(
+                time, "clock_gettime", lambda each: real(each) + 3600 * (each == time.CLOCK_BOOTTIME)
+            )
+            with pytest.raises(ClaimUncertain), act("plan.record"):
+                pass
+        finally:
+            os.kill(backend, signal.SIGCONT)
+
+
+def test_a_claim_lasts_until_its_holder_has_given_up(own_network: None) -> None:
+    """A machine that is cut off refuses to act before another one can have its plan."""
+    done = subprocess.run(
+        [sys.executable, "-c", CUT_OFF], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["ClaimUncertain", "held", "free"]
+
+
 def test_work_goes_on_with_the_same_claim_when_the_server_comes_back(own_server: Server) -> None:
     url = f"postgresql://tester@/postgres?host={own_server.folder}&lease=60"
     make_schema(ServerAddress.of(url), "of this test")
@@ -183,6 +264,70 @@ def test_a_pooler_is_refused_by_name(own_server: Server, mode: str, ignored: str
             pass
         with pytest.raises(PoolerInTheWay):
             open_postgres(ServerAddress.of(url))
+
+
+def session_on_the_server(claims: PostgresClaims) -> int | None:
+    """Return the number of the session that has the plan, if any."""
+    found = claims._holder(PLAN)  # noqa: SLF001 - people are not shown that number
+    return found.session if found is not None else None
+
+
+@contextmanager
+def link_to(address: str, folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
+    """A link to the server, and what loses it for those on this side: the server does not hear of it."""
+    there = parse_qs(urlsplit(address).query)["host"][0]
+    here, kept, threads = list[socket.socket](), list[socket.socket](), list[Thread]()
+
+    def begin(work: Callable[..., object], *ends: socket.socket) -> None:
+        threads.append(Thread(target=work, args=ends, daemon=True))
+        threads[-1].start()
+
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / ".s.PGSQL.5432"))
+        listening.listen()
+
+        def connect() -> None:
+            with suppress(OSError):
+                while True:
+                    client, _ = listening.accept()
+                    onwards = socket.socket(socket.AF_UNIX)
+                    onwards.connect(f"{there}/.s.PGSQL.5432")
+                    here.append(client)
+                    kept.extend((client, onwards))
+                    for ends in ((client, onwards), (onwards, client)):
+                        begin(pass_on, *ends)
+
+        def lose() -> None:
+            while here:
+                here.pop().shutdown(socket.SHUT_RDWR)
+
+        begin(connect)
+        try:
+            yield f"{address.replace(there, str(folder))}&lease=600", lose
+        finally:
+            with suppress(OSError):
+                listening.shutdown(socket.SHUT_RDWR)
+            for each in kept:
+                with suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
+            for thread in threads:
+                thread.join()
+            for each in kept:
+                each.close()
+
+
+def pass_on(source: socket.socket, target: socket.socket) -> None:
+    """Pass all bytes on, and no end."""
+    with suppress(OSError):
+        while data := source.recv(1 << 16):
+            target.sendall(data)
+
+
+@pytest.fixture
+def own_network(whole_run: None) -> None:
+    """Ask for a network that a test may cut."""
+    if os.geteuid() != 0 or subprocess.run(["unshare", "--net", "true"], check=False).returncode:
+        pytest.skip("no network of one's own can be made here")
 
 
 @contextmanager

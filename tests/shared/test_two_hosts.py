@@ -139,6 +139,27 @@ def test_a_remote_branch_is_changed_from_any_machine(
         assert host.data("checkpoint", "verify")["damaged"] == []
 
 
+def test_edits_by_hand_stay_behind_when_a_plan_comes_back(
+    first: SimulatedHost, second: SimulatedHost
+) -> None:
+    first.data("run", "--name", "work", "--", "sh", "-c", "echo a > of_a.txt")
+    [sandbox] = copies(first, first.data("list")["plans"][0]["plan_id"])
+    second.data("run", "--on", "work", "--", "sh", "-c", "echo b > of_b.txt")
+    (sandbox / "by_hand.txt").write_text("hours of work\n")
+    came = first.ask("checkpoint", "create", "work", "--label", "here")
+    assert came["exit_code"] == 0
+    assert (sandbox / "of_b.txt").exists()
+    [kept] = first.root.rglob("by_hand.txt")
+    assert str(kept.parent) in str(came["messages"])
+    # What a checkpoint holds is not kept.
+    second.data("run", "--on", "work", "--", "sh", "-c", "echo c > of_c.txt")
+    assert "until the next gc" not in str(
+        first.ask("checkpoint", "create", "work", "--label", "here")["messages"]
+    )
+    first.data("gc")
+    assert not kept.exists()
+
+
 def test_work_in_place_is_sent_to_its_machine(first: SimulatedHost, second: SimulatedHost) -> None:
     resources = "{data: {type: fs-directory, location: ., strategy: in_place}}"
     text = f"name: there\nresources: {resources}\nsteps: [{{run: 'true'}}, {{run: 'test -e go'}}]\n"

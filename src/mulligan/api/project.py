@@ -475,20 +475,20 @@ class Project(ProjectTrials, AgentSessions, FolderTimeline):
         message: str | None = None,
         include: Sequence[str] = (),
         onto_branch: bool = False,
+        agreed: str | None = None,
     ) -> tuple[PlanStatus, Application]:
         """Merge a plan's sandboxes into the real resources, all or none; return the conflicts if there are any.
 
-        A git checkout gets a commit as `commit` says, or else as the setting `apply.commit` does; a message asks for
-        one. A checkout that is on another branch than when the plan began is refused, unless with `onto_branch`.
+        A git checkout gets a commit as `commit` says, or the setting `apply.commit`; a message asks for one. Refused is
+        one on another branch than the plan's, unless with `onto_branch`, and a result other than `agreed` (a `result_id`).
         """
         from mulligan.application.apply.plan_apply import ApplyWishes
 
-        plan_id, applies = self._plan_id(plan), self._services.applies
+        plan_id, applies, included = self._plan_id(plan), self._services.applies, frozenset(include)
         wishes = ApplyWishes(
-            commit=commit, message=message, included=frozenset(include), onto_branch=onto_branch
+            commit=commit, message=message, included=included, onto_branch=onto_branch, agreed=agreed
         )
-        act = applies.preview if dry_run else applies.apply
-        done = act(plan_id, wishes, self._observer)
+        done = (applies.preview if dry_run else applies.apply)(plan_id, wishes, self._observer)
         return self.status(plan_id), done
 
     def unapply(

@@ -50,6 +50,7 @@ def application_reply(status: PlanStatus, done: Application) -> Reply:
         "changes": [{"resource": c.resource, "path": c.path, "status": c.status} for c in changes],
         "conflicts": done.conflicts,
         "sandbox_cleanup": done.sandbox_cleanup,
+        "result_id": done.result_id,
     }
     return Reply(data=data, messages=[*status.messages, *done.messages], error=done.error)
 

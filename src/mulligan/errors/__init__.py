@@ -86,7 +86,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "NothingApplied NothingToAppend NothingToChoose NothingToCompare NothingToRedo "
             "NothingToUndo PlanAlreadyApplied PlanAlreadyComplete PlanBusy PlanBusyElsewhere "
             "PlanCancelled PlanFileDiffers PlanIsChild PlanNotATry PlanNotFound PlanNotReady "
-            "PlanTakenOver RollbackDisabled SandboxesGone SessionClosed StepNameTaken StepNotFound "
+            "PlanTakenOver ResultChanged RollbackDisabled SandboxesGone SessionClosed StepNameTaken StepNotFound "
             "StepUnderWay TerminalMissing TransitionIllegal VariantNotFound"
         ),
     },

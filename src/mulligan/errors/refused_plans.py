@@ -104,6 +104,13 @@ class ConflictChanged(Refused):
     hint = "nothing was changed; look at it again, and merge your text with the one that the sandbox has now"
 
 
+class ResultChanged(Refused):
+    """The result of the plan is not as it was shown when it was agreed to."""
+
+    message = "the result of plan {plan_id} changed since it was shown"
+    hint = Advice("nothing is applied; ", NextStep("diff", plan="{plan_id}"), " shows what it is now")
+
+
 class AnswerUnknown(Refused):
     """The question has alternatives, and the answer is none of them."""
 

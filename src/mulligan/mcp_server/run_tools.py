@@ -111,6 +111,7 @@ def ask_to_apply(work: ToolWork, wish: Apply) -> Question | None:
     if wish.dry_run:
         return None
     status, done = _applied(work, wish, dry_run=True)
+    result = work.once("result", lambda: done.result_id)
     changes = (*done.files, *done.folders)
     commits = [f"a commit {each.subject!r}" for each in done.applied if each.subject is not None]
     if not (changes or commits):
@@ -118,7 +119,7 @@ def ask_to_apply(work: ToolWork, wish: Apply) -> Question | None:
     named = in_words([*commits, *(f"{each.path} {each.status}" for each in changes)])
     command = NextStep("apply", plan=status.handle, **({"onto_branch": True} if wish.onto_branch else {}))
     text = f"Apply {status.handle} to the real files? {named}."
-    return question(text, "Apply", command, (status.handle, done.applied, changes))
+    return question(text, "Apply", command, (status.handle, done.applied, changes, result))
 
 
 def apply(work: ToolWork, wish: Apply) -> Applied:
@@ -139,12 +140,14 @@ def apply(work: ToolWork, wish: Apply) -> Applied:
 
 def _applied(work: ToolWork, wish: Apply, *, dry_run: bool) -> tuple[PlanStatus, Application]:
     project = work.project()
+    agreed = None if dry_run else work.once("result", lambda: None)
     status, done = project.apply(
         wish.plan or work.once("newest", lambda: project.newest_for("apply")),
         dry_run=dry_run,
         commit=None if isinstance(wish.commit, UnsetType) else wish.commit,
         message=wish.message or None,
         onto_branch=wish.onto_branch,
+        agreed=agreed,
     )
     if done.error is not None:
         raise done.error

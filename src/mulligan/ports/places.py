@@ -129,6 +129,9 @@ class PlanFolders(Protocol):
     def make_beside(self, folder: Path) -> Path:
         """Make an empty folder beside one of the plan's, for a copy of it."""
 
+    def set_aside(self, folder: Path) -> Path:
+        """Give one of the plan's folders another name, under which it stays until a sweep; return that."""
+
     def put_in_place(self, copy: Path, folder: Path) -> None:
         """Let a copy take the place of its original in one move, and remove the original if there is one."""
 

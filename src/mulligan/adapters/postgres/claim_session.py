@@ -1,13 +1,14 @@
 """The session on the server that holds all claims of this process, and the lease that the server keeps for it.
 
 A claim is an advisory lock of the session. The server ends the session when it has not heard of it for the length of
-the lease, so that the claims of a machine that is cut off become free. A thread asks the server something at a shorter
-pace.
+the lease, so that the claims of a machine that is cut off become free. It never does so sooner: the process relies on
+it. A thread asks the server something at a shorter pace.
 """
 
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import secrets
 import signal
@@ -32,6 +33,7 @@ _PACE = 1.0  # seconds between two questions, or a quarter of a shorter lease
 _SURE = 0.75  # part of the lease after the last answer in which no other process can have the claims
 _LINGER = 2.0  # seconds: a session without claims is kept for the next one
 _RETRY = 0.25
+_END_PATIENCE = 2000  # milliseconds
 KEY = "hashtextextended('mulligan plan ' || current_schema() || ' ' || %s, 0)"
 _LOCK = f"SELECT pg_try_advisory_lock({KEY})"
 _UNLOCK = f"SELECT pg_advisory_unlock({KEY})"
@@ -43,6 +45,15 @@ ON CONFLICT (plan_id) DO UPDATE SET
     pid = excluded.pid, since = excluded.since, within_json = excluded.within_json, asked = 0, retired = 0
 """
 _REGAIN = "UPDATE claims SET session = pg_backend_pid() WHERE plan_id = %s AND token = %s RETURNING plan_id"
+# The session that this process had: its claims are what the row says, unless another process signed meanwhile.
+_END_FORMER = f"""
+SELECT pg_terminate_backend(l.pid, {_END_PATIENCE}) FROM claims AS c
+JOIN (SELECT {KEY} AS key) AS k ON true
+JOIN pg_locks AS l ON l.pid = c.session AND l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+    AND l.classid = CAST((k.key >> 32) & 4294967295 AS oid) AND l.objid = CAST(k.key & 4294967295 AS oid)
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+WHERE c.plan_id = %s AND c.token = %s
+"""  # noqa: S608 - our own text
 _ASKED = "SELECT plan_id FROM claims WHERE plan_id = ANY(%s) AND asked = 1"
 
 
@@ -74,7 +85,7 @@ class ClaimSession:
         self._using = threading.RLock()  # of the connection, and of what is held
         self._raw: psycopg.Connection[tuple[object, ...]] | None = None
         self._heard = 0.0  # when the last question was sent that the server answered
-        self._idle_since = time.monotonic()
+        self._idle_since = _now()
         self._closed = threading.Event()
         with self._using:
             self._connect()
@@ -109,7 +120,7 @@ class ClaimSession:
             if self.held.get(plan_id) is not held:
                 return
             del self.held[plan_id]
-            self._idle_since = time.monotonic()
+            self._idle_since = _now()
             try:
                 self._ask(_UNLOCK, (plan_id,))
             except psycopg.Error:
@@ -125,7 +136,7 @@ class ClaimSession:
         """Refuse to go on with a claim that was taken, or that may have become free; asks nothing of the server."""
         if self.held.get(plan_id) is not held:
             raise errors.PlanTakenOver(plan_id=plan_id)
-        if (silent := time.monotonic() - self._heard) > self._address.lease * _SURE:
+        if (silent := _now() - self._heard) > self._address.lease * _SURE:
             raise errors.ClaimUncertain(plan_id=plan_id, seconds=silent, database=self._address.shown)
 
     def close(self) -> None:
@@ -139,7 +150,7 @@ class ClaimSession:
         pace = min(_PACE, self._address.lease / 4)
         while not self._closed.wait(pace):
             with self._using:
-                if not self.held and time.monotonic() - self._idle_since > _LINGER:
+                if not self.held and _now() - self._idle_since > _LINGER:
                     self.close()
                     return
                 try:
@@ -168,13 +179,13 @@ class ClaimSession:
         """Connect again, and take the locks again: where nobody claimed a plan meanwhile, its work goes on."""
         while not self._closed.is_set():
             with self._using:
-                if time.monotonic() - self._heard > self._address.lease * _SURE:
+                if _now() - self._heard > self._address.lease * _SURE:
                     for held in self.held.values():  # tools end before another machine can begin
                         self._stop(held)
                 try:
                     self._connect()
                     for plan_id, held in list(self.held.items()):
-                        if not (self._ask(_LOCK, (plan_id,)) and self._rows(_REGAIN, (plan_id, held.token))):
+                        if not self._took_again(plan_id, held):
                             del self.held[plan_id]
                             self._ask(_UNLOCK, (plan_id,))
                             self._stop(held)
@@ -183,11 +194,20 @@ class ClaimSession:
                     self._drop()
             self._closed.wait(_RETRY)
 
+    def _took_again(self, plan_id: PlanId, held: Held) -> bool:
+        """Take the lock of a claim again, from the session that was lost too: the server may still keep that."""
+        if not self._ask(_LOCK, (plan_id,)):
+            self._rows(_END_FORMER, (plan_id, plan_id, held.token))
+            if not self._ask(_LOCK, (plan_id,)):
+                return False
+        return bool(self._rows(_REGAIN, (plan_id, held.token)))
+
     def _connect(self) -> None:
-        lease = f"-c idle_session_timeout={int(self._address.lease * 1000)}"
-        limits = f"{lease} -c idle_in_transaction_session_timeout=10s -c tcp_keepalives_idle=2"
-        limits += " -c tcp_keepalives_interval=1 -c tcp_keepalives_count=3"
-        sent = time.monotonic()
+        lease = self._address.lease
+        limits = f"-c idle_session_timeout={int(lease * 1000)} -c idle_in_transaction_session_timeout=10s"
+        # However the server is set up, it must not take a link for dead before the lease is over.
+        limits += f" -c tcp_keepalives_idle={math.ceil(lease)} -c tcp_user_timeout=0"
+        sent = _now()
         try:
             self._raw = self._address.connect(name=self._name, options=limits)
             if self._rows("SELECT pg_backend_pid()", ())[0][0] != self._raw.info.backend_pid:
@@ -209,13 +229,18 @@ class ClaimSession:
         return self._raw
 
     def _rows(self, statement: str, values: Sequence[object]) -> list[tuple[object, ...]]:
-        sent = time.monotonic()
+        sent = _now()
         found = self._connection().execute(statement, values).fetchall()  # pyright: ignore[reportArgumentType] - our own text
         self._heard = sent
         return found
 
     def _ask(self, statement: str, values: Sequence[object]) -> bool:
         return bool(self._rows(statement, values)[0][0])
+
+
+def _now() -> float:
+    """Return seconds that go on while the machine is suspended: the lease does, too."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 _sessions: dict[tuple[int, ServerAddress], ClaimSession] = {}

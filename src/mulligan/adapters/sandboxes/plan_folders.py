@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 from msgspec import Struct
@@ -55,6 +56,16 @@ class LocalPlanFolders(Struct, frozen=True, eq=False, kw_only=True):
         except OSError as exc:
             raise SystemFailed(path=str(copy), reason=exc.strerror or str(exc)) from exc
         return copy
+
+    def set_aside(self, folder: Path) -> Path:
+        names = (folder.with_name(f"kept-{number}-{folder.name}") for number in count(1))
+        kept = next(each for each in names if not os.path.lexists(each))
+        try:
+            with act("sandbox.renew"):
+                folder.rename(kept)
+        except OSError as exc:
+            raise SystemFailed(path=str(folder), reason=exc.strerror or str(exc)) from exc
+        return kept
 
     def put_in_place(self, copy: Path, folder: Path) -> None:
         try:

@@ -1,6 +1,7 @@
 """Computes and stores the future contents of the real resources, without changing any of them."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -66,6 +67,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     folders: tuple[FolderDiff, ...]
     conflicts: tuple[Conflict, ...]
     notes: tuple[str, ...]
+    result_id: str = ""  # names the plan's side
 
 
 NOTHING = Prepared(changes=(), applied=(), files=(), folders=(), conflicts=(), notes=())
@@ -83,6 +85,9 @@ class Application(Struct, frozen=True, kw_only=True):
     sandbox_cleanup: str  # removed or kept
     error: MulliganError | None
     messages: tuple[str, ...]
+    result_id: (
+        str  # names the contents that the plan brings, as they were looked at; empty: it worked in place
+    )
 
 
 class ApplyPreparing(Struct, kw_only=True, frozen=True, eq=False):
@@ -150,6 +155,7 @@ class ApplyPreparing(Struct, kw_only=True, frozen=True, eq=False):
             folders=tuple(folders),
             conflicts=tuple(conflicts),
             notes=tuple(notes),
+            result_id=_named(wanted),
         )
 
     def _merge(self, wanted: Wanted) -> Merged:
@@ -199,7 +205,14 @@ def application_of(run: Run, prepared: Prepared, *, dry_run: bool, cleanup: str,
         if conflicts
         else None,
         messages=(*run.messages, *prepared.notes),
+        result_id=prepared.result_id,
     )
+
+
+def _named(wanted: Sequence[Wanted]) -> str:
+    """Return a name that only these contents have."""
+    words = [f"{each.real.resource} {each.theirs.id}" for each in wanted]
+    return sha256("\0".join(words).encode()).hexdigest()
 
 
 def _refuse_unmatched(wanted: Sequence[Wanted], merged: Sequence[Merged]) -> None:

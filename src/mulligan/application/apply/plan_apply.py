@@ -41,6 +41,7 @@ from mulligan.errors import (
     MulliganError,
     NextStep,
     ResourceUnsuitable,
+    ResultChanged,
     SandboxMissing,
     UsageWrong,
 )
@@ -59,6 +60,7 @@ class ApplyWishes(Struct, frozen=True, kw_only=True):
     included: frozenset[str]  # paths in git directories, and hidden ones, to apply as well
     onto_branch: bool = False  # also onto another branch than the plan began on
     branches: Mapping[str, str] | None = None  # of an undo or redo, by resource: where it was done before
+    agreed: str | None = None  # the `result_id` of a preview: another result is refused
 
     def to_json(self) -> JsonObject:
         """The same as a document, for the apply to be repeated."""
@@ -117,6 +119,8 @@ class PlanApplyService(Struct, kw_only=True, frozen=True, eq=False):
             with self.real_changes.all_or_none(run, intent, again):
                 with run.showing_later(), self.store.hold():
                     prepared = self._prepare(run, reals, wishes)
+                    if wishes.agreed not in (None, prepared.result_id):
+                        raise ResultChanged(plan_id=run.plan.plan_id)
                     if not prepared.conflicts:
                         self.real_changes.ready(run, prepared.changes)
                 if prepared.conflicts and turn.is_undo_or_redo:

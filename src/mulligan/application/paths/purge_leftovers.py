@@ -27,7 +27,7 @@ _TELLING = 12  # characters of a line that is not in an output by chance
 class Remaining(Struct, frozen=True, kw_only=True):
     """A place that a purge leaves as it is."""
 
-    what: str  # "real_folder", "sandbox", "git_objects", "commits", "outputs" or "same_bytes"
+    what: str  # "real_folder", "sandbox", "git_objects", "commits", "outputs", "same_bytes" or "packs"
     handle: str | None  # of the plan that it belongs to
     path: str
     reason: str
@@ -149,7 +149,7 @@ class PurgeLeftovers(Struct, kw_only=True, frozen=True, eq=False):
                 )
 
     def same_bytes(self, contents: set[StoredContent]) -> Iterator[Remaining]:
-        """Yield the contents that are stored all the same, because other paths have them."""
+        """Yield the contents that are stored all the same: other paths have them, or their packs may not go yet."""
         kept = set(self.store.kept_contents(contents))
         if not kept:
             return
@@ -159,7 +159,18 @@ class PurgeLeftovers(Struct, kw_only=True, frozen=True, eq=False):
                 for item in self.store.items(root, ".", recursive=True):
                     if item.entry.content in places:
                         places[item.entry.content].add(item.path)
-        for found in places.values():
+        if not all(places.values()):
+            yield Remaining(
+                what="packs",
+                handle=None,
+                path="store",
+                reason="no checkpoint has it, and packs of the store still do: in a bucket they stay for "
+                "`core.store.grace`, since other machines may be about to rely on them",
+                remedy=Advice(
+                    NextStep("gc"), " removes them: one half of that time from now, and one after it"
+                ),
+            )
+        for found in filter(None, places.values()):
             names = sorted(found)
             more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
             yield Remaining(

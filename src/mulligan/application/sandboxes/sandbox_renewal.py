@@ -43,6 +43,10 @@ class SandboxRenewal(Struct, kw_only=True, frozen=True, eq=False):
             self.put(possible, observer)
         return [sandbox for sandbox, _ in possible]
 
+    def set_aside(self, sandboxes: Sequence[Sandbox]) -> list[Path]:
+        """Give the folders of sandboxes other names, under which they stay until a sweep; return these."""
+        return [self.folders.set_aside(folder) for folder in dict.fromkeys(map(_folder, sandboxes))]
+
     def put(self, wanted: Sequence[tuple[Sandbox, Snapshot]], observer: Observer) -> None:
         """Make each sandbox hold its snapshot, beside its place first; what was in its place is removed.
 

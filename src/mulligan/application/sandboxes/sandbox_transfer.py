@@ -11,6 +11,7 @@ from mulligan.application.sandboxes.sandbox_renewal import SandboxRenewal
 from mulligan.domain.plans.plan import State
 from mulligan.domain.resources.host import Host
 from mulligan.domain.resources.resource import Sandbox
+from mulligan.errors import MulliganError
 from mulligan.ports import SandboxKinds, SnapshotStore
 from mulligan.rows.database import Database
 
@@ -43,6 +44,7 @@ class SandboxTransfer(Struct, kw_only=True, frozen=True, eq=False):
         copies = [replace(sandbox, host=None) for sandbox in away]
         wanted = [(s, group.snapshot_of(s.resource) if group else s.base) for s in copies]
         with self.store.hold():
+            left = self.renewal.set_aside([s for s in copies if self._holds_more(run, s)])
             self.renewal.put(wanted, run.observer)
         for sandbox in copies:
             self.kinds.of(sandbox).borrow_again(sandbox)
@@ -61,6 +63,22 @@ class SandboxTransfer(Struct, kw_only=True, frozen=True, eq=False):
         run.announce(
             f"made the sandboxes again on this machine, {source}: they were on {names}, and {lost}", at
         )
+        for folder in left:
+            run.announce(f"what was here, and is in no checkpoint, stays in {folder} until the next gc", at)
+
+    def _holds_more(self, run: Run, sandbox: Sandbox) -> bool:
+        """Return whether a folder from before, here, holds what no checkpoint of its plan does."""
+        kind = self.kinds.of(sandbox)
+        if not kind.exists(sandbox):
+            return False
+        with self.database.reading() as db:
+            groups = db.checkpoints.list(run.plan.plan_id, superseded=True)
+        try:
+            found = kind.capture(sandbox, run.observer).snapshot
+        except MulliganError:  # it is not what it was
+            return True
+        known = [sandbox.base, *(g.snapshot_of(sandbox.resource) for g in groups)]
+        return not any(found.same_as(each) for each in known)
 
 
 def _name(hosts: dict[str, Host], host: str | None) -> str:

@@ -34,6 +34,14 @@ _Agreed: TypeAlias = Annotated[
     ),
 ]
 
+_Result: TypeAlias = Annotated[
+    str | None,
+    Meta(
+        title="Agreed",
+        description="The `result_id` of a preview: if the plan has another result now, nothing is done.",
+    ),
+]
+
 
 class ActArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The arguments of an act."""
@@ -202,6 +210,7 @@ class Apply(ActArguments, frozen=True, kw_only=True):
         Meta(title="Include", description="Paths in git directories, and hidden ones, to apply as well."),
     ] = ()
     onto_branch: _OntoBranch = False
+    agreed: _Result = None
 
 
 class Unapply(ActArguments, frozen=True, kw_only=True):

@@ -32,11 +32,14 @@ class ActOutcome(Struct, frozen=True, kw_only=True):
     plan: str | None = None  # that it is about
     notes: tuple[str, ...] = ()  # what else a reader should know
     entry: int | None = None  # of the timeline, that it takes back or brings back
+    result: str | None = None  # names the contents that it brings
 
     @property
     def seen(self) -> str:
         """Return a digest of what a reader sees: what is agreed to is what is done."""
-        return sha256(json.encode(encode([self.says, self.touches, self.hidden, self.notes]))).hexdigest()
+        return sha256(
+            json.encode(encode([self.says, self.touches, self.hidden, self.notes, self.result]))
+        ).hexdigest()
 
 
 def of_return(changes: Iterable[RevertedChange]) -> tuple[Touched, ...]:

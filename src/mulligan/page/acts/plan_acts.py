@@ -158,6 +158,7 @@ def apply(project: Project, wish: wishes.Apply, *, dry_run: bool) -> ActOutcome:
         message=wish.message or None,
         include=wish.include,
         onto_branch=wish.onto_branch,
+        agreed=None if dry_run else wish.agreed,
     )
     files = counted(len(done.files), "real file")
     verb = "would be changed" if dry_run else "changed"
@@ -169,6 +170,7 @@ def apply(project: Project, wish: wishes.Apply, *, dry_run: bool) -> ActOutcome:
         touches=of_application(done),
         hidden=sum(each.hidden for each in done.applied),
         plan=status.handle,
+        result=done.result_id,
     )
 
 

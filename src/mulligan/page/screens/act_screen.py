@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse
 
 from mulligan.api.operations.command_words import command_line
 from mulligan.errors import MulliganError, UsageWrong
-from mulligan.page.acts.act_arguments import Redo, Undo
+from mulligan.page.acts.act_arguments import Apply, Redo, Undo
 from mulligan.page.acts.act_table import ACTS
 from mulligan.page.request_guard import ACT_FIELD
 from mulligan.page.screens.page_links import address
@@ -183,7 +183,9 @@ def _given(act: Act, fields: Iterable[tuple[str, str]]) -> dict[str, object]:
 
 
 def _agreed(wish: ActArguments, preview: ActOutcome) -> ActArguments:
-    """Return the arguments with the entry that a preview meant by `newest`: it is that one or none."""
+    """Return the arguments with what a preview meant: a plan's result, or the entry by `newest`. It is that or none."""
+    if isinstance(wish, Apply):
+        return replace(wish, agreed=preview.result)
     if preview.entry is None or not isinstance(wish, Undo | Redo):
         return wish
     return replace(wish, agreed=preview.entry)

@@ -50,17 +50,21 @@ def apply(
 
     project = invocation.project()
     wanted = plan or project.newest_for("apply")
+    agreed: str | None = None  # what was shown is what is applied, whatever the plan does meanwhile
 
     def act(dry: bool, onto: bool) -> Answer:
-        done = project.apply(
+        nonlocal agreed
+        status, done = project.apply(
             wanted,
             dry_run=dry,
             commit=commit,
             message=message,
             include=include,
             onto_branch=onto,
+            agreed=agreed,
         )
-        return apply_answer(*done, done_as="applied")
+        agreed = done.result_id if dry else agreed
+        return apply_answer(status, done, done_as="applied")
 
     return invocation.confirmed_here(act, "Apply", dry_run=dry_run, yes=yes, onto_branch=onto_branch)
 
