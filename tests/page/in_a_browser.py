@@ -80,10 +80,12 @@ class Reader:
 
     def click(self, selector: str) -> None:
         """Click what a selector finds first, with the mouse that scripts cannot tell from people."""
-        self.browser.until(f"!!document.querySelector({selector!r})")
-        place = self.browser.evaluate(
-            f"(() => {{ const e = document.querySelector({selector!r}); e.scrollIntoView({{block: 'center', behavior:"
-            " 'instant'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()"
+        # Before the style sheet is there, it is at another place.
+        place = self.browser.until(
+            f"(() => {{ const e = document.querySelector({selector!r}); if (!e || document.readyState != 'complete')"
+            " return null; e.scrollIntoView({block: 'center', behavior: 'instant'});"
+            " const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;"
+            " return e.contains(document.elementFromPoint(x, y)) ? [x, y] : null })()"
         )
         for kind in ("mousePressed", "mouseReleased"):
             self.browser.ask(
@@ -407,6 +409,88 @@ def test_a_difference_of_half_a_million_lines_stays_usable(browser: Tab, tmp_pat
         assert paint < soon(reader)
         assert rows <= 4000
         assert heap < 50
+
+
+def test_what_is_searched_for_is_found_line_by_line(browser: Tab, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    project = simple_project(folder)
+    (folder / "long.txt").write_text("".join(f"{n}\n" for n in range(2000)))
+    script = r"sed -i -e 's/^150[0-2]$/Äpfel &/' -e 's/^1[0-4]..$/& too/' long.txt"
+    project.run_command(["sh", "-c", script], name="change")
+    project.close()
+    with served(folder) as (address, _):
+        reader = Reader(browser, address, folder)
+        reader.go("/compare?plan=change&view=unified&wait=yes")
+        browser.until("document.querySelectorAll('.chunk .r').length > 10")
+        browser.evaluate("const i = document.getElementById('find'); i.value = 'äpfel'; i.focus()")
+        row = "document.querySelector('.r.found')?.textContent"
+        for number in (1500, 1501, 1502, 1500):  # and again from the top
+            browser.press("Enter")
+            browser.until(f"{row}?.includes('Äpfel {number}')")
+        reader.click(".lines > .above a")  # all the lines above can be read from there
+        browser.until("!document.querySelector('.r.found') && document.querySelectorAll('.r').length > 100")
+        assert browser.evaluate("!!document.querySelector('.lines > .above a')")
+        browser.evaluate("document.getElementById('find').focus()")
+        browser.evaluate("document.getElementById('find').value = 'nowhere'")
+        browser.press("Enter")
+        browser.until("document.getElementById('pulse').textContent == 'not found'")
+
+
+def test_no_entry_is_missing_after_a_page_was_not_seen(browser: Tab, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    project = simple_project(folder)
+    project.run_command(["true"], name="first")
+
+    def record(name: str, count: int) -> None:
+        steps = "".join(
+            f"  - {{name: {name}{n}, tool: write_file, args: {{path: n, content: '{n}'}}}}\n"
+            for n in range(count)
+        )
+        (folder / f"{name}.yaml").write_text(f"name: {name}\nsteps:\n{steps}")
+        project.execute(folder / f"{name}.yaml")
+
+    keys = "[...document.querySelectorAll('.entry')].map(e => Number(e.dataset.key))"
+    whole = f"(k => k.every((n, i) => n == k.length - i) && k.length)({keys})"
+    seen = "Object.defineProperty(document, 'hidden', {{configurable: true, get: () => {}}});"
+    seen += " document.dispatchEvent(new Event('visibilitychange'))"
+    with served(folder) as (address, _):
+        Reader(browser, address, folder)
+        browser.until("document.getElementById('pulse').textContent == 'live'")
+        browser.evaluate(seen.format("true"))
+        record("some", 120)
+        browser.listen()
+        assert browser.evaluate(f"{keys}.length") == 1
+        browser.evaluate(seen.format("false"))
+        browser.until(f"{whole} == 121")
+        browser.evaluate(seen.format("true"))
+        record("more", 700)  # more than are fetched to close a gap: the newest are shown, with all below them
+        browser.evaluate(seen.format("false"))
+        browser.until(f"Math.max(...{keys}) == 821 && !!document.querySelector('li.more')")
+        assert browser.evaluate(f"(k => k.every((n, i) => n == 821 - i))({keys})")
+    project.close()
+
+
+def test_many_tabs_are_live_at_once(browser: Tab, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    project = simple_project(folder)
+    with served(folder) as (address, _):
+        reader = Reader(browser, address, folder)
+        own = browser.page
+        tabs = [own]
+        for _ in range(8):  # a browser has six connections to one place
+            tabs.append(browser.another())
+            reader.go("/")
+            browser.until("document.getElementById('pulse').textContent == 'live'")
+        project.run_command(["true"], name="nothing")
+        for each in tabs:
+            browser.turn_to(each)
+            browser.until("document.querySelectorAll('.entry').length == 1")
+        browser.turn_to(own)
+        reader.go("/plans")  # the one that listened for the others is elsewhere now
+        project.run_command(["true"], name="nothing")
+        browser.turn_to(tabs[-1])
+        browser.until("document.querySelectorAll('.entry').length == 2")
+    project.close()
 
 
 def test_keys_lead_through_the_page(browser: Tab, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from html import unescape
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 import anyio
 import httpx
@@ -60,6 +61,8 @@ class Visit:
     async def agree(self, address: str, **typed: str) -> str:
         """Fill in the form of an act as it is previewed, send it, and return what came of it."""
         page = await self.seen(address)
+        if 'name="act_token"' not in page:  # what it is to do has to be typed first
+            page = await self.seen(f"{address}&{urlencode(typed)}")
         name = re.search(r'<form method="post" action="([^"]+)" class="act"', page)
         assert name, page
         form = page[name.start() :]
@@ -67,6 +70,7 @@ class Visit:
         fields += re.findall(r'<input type="checkbox" name="([^"]*)" value="([^"]*)" checked', form)
         fields += re.findall(r'<textarea name="([^"]*)"[^>]*>([^<]*)</textarea>', form)
         fields += re.findall(r'<select name="([^"]*)">.*?<option selected>([^<]*)</option>', form)
+        fields += re.findall(r'<button [^>]*name="(act_token)" value="([^"]*)"', form)
         pairs = [(n, unescape(v)) for n, v in fields if n not in typed] + list(typed.items())
         sent: dict[str, list[str]] = {}
         for key, value in pairs:
@@ -92,7 +96,8 @@ def visit(
         desk = ProjectDesk(around, None)
         jobs = ActJobs(around, None, complaints.append)
         access, live = PageAccess(PORT), LiveChanges(desk, jobs)
-        app = page_app(desk, jobs, live, PageTemplates(folder.name, "1"), "1", complaints.append)
+        templates = PageTemplates(folder.name, "1", desk.project.handles)
+        app = page_app(desk, jobs, live, templates, "1", complaints.append)
         transport = httpx.ASGITransport(RequestGuard(app, access, PORT), raise_app_exceptions=False)
         try:
             async with httpx.AsyncClient(transport=transport, base_url=HOME, headers=headers) as client:

@@ -86,9 +86,7 @@ def test_restore_rollback_label_and_remove(folder: Path, project: mulligan.Proje
         assert greeting(folder) == "Hey there\n"
         assert "came back" in await visitor.agree("/act/restore?entry=1")
         assert greeting(folder) == "Hello\n"
-        # The name is typed after the preview: what it does is shown once more.
-        assert "look again" in await visitor.agree("/act/label?plan=hello", label="nice")
-        assert "has the name" in await visitor.agree("/act/label?plan=hello&label=nice")
+        assert "has the name" in await visitor.agree("/act/label?plan=hello", label="nice")
         assert project.checkpoints.show("nice")[0].label == "nice"
         assert "went to hello@1" in await visitor.agree("/act/rollback?plan=hello&checkpoint=@1")
         assert project.read_path("latest", "greeting.txt") == b"Hey there\n"
@@ -254,6 +252,76 @@ def test_a_refusal_says_what_to_do_and_does_nothing(folder: Path, project: mulli
     visit(folder, body)
 
 
+@pytest.mark.parametrize(
+    ("address", "typed"),
+    [
+        ("/act/label?plan=hello", {"label": "nice"}),
+        ("/act/pick", {"variant": "one"}),  # where an advice leads to
+    ],
+)
+def test_what_has_to_be_typed_is_typed_before_anything_else(
+    folder: Path, project: mulligan.Project, address: str, typed: dict[str, str]
+) -> None:
+    project.run_command(HELLO, name="hello")
+    project.try_variants(variants={"one": "touch one", "two": "touch two"}, name="try")
+    project.close()
+
+    async def body(visitor: Visit) -> None:
+        page = await visitor.seen(address)
+        assert 'role="alert"' not in page
+        assert "act_token" not in page
+        assert ">Preview</button>" in page
+        for name in typed:
+            assert f'name="{name}"' in page
+        done = await visitor.agree(address if "?" in address else f"{address}?", **typed)
+        assert 'chip good">done' in done
+
+    visit(folder, body)
+
+
+def test_a_correction_asks_before_it_refuses(folder: Path, project: mulligan.Project) -> None:
+    (folder / "work.yaml").write_text(PLAN)
+    project.execute(folder / "work.yaml")
+    project.close()
+
+    async def body(visitor: Visit) -> None:
+        page = await visitor.seen("/act/correct?decision=work/d1")
+        assert 'role="alert"' not in page
+        assert ">Preview</button>" in page
+        assert 'role="alert"' in await visitor.seen("/act/correct?decision=work/d1&mode=revert&choose=")
+
+    visit(folder, body)
+
+
+def test_texts_for_people_have_no_ids(folder: Path, project: mulligan.Project) -> None:
+    (folder / "work.yaml").write_text(PLAN)
+    plan_id = project.execute(folder / "work.yaml").plan_id
+    project.close()
+
+    async def body(visitor: Visit) -> None:
+        page = await visitor.seen(f"/act/resume?plan={plan_id}")
+        assert "work goes on from work@" in page
+        assert "mulligan resume work<" in page
+        refused = await visitor.seen(f"/act/apply?plan={plan_id}")
+        for text in (page, refused):
+            assert plan_id not in re.sub(r"<[^>]*>", "", text)
+
+    visit(folder, body)
+
+
+def test_no_token_of_acts_gets_into_an_address(folder: Path, project: mulligan.Project) -> None:
+    """Of a form that is sent with GET, all fields are in the address; of a button, only that of the one pressed."""
+    project.run_command(HELLO, name="hello")
+    project.close()
+
+    async def body(visitor: Visit) -> None:
+        page = await visitor.seen("/act/apply?plan=hello")
+        assert ">Preview again</button>" in page
+        assert re.findall(r'<(\w+) [^>]*name="act_token"', page) == ["button"]
+
+    visit(folder, body)
+
+
 def test_an_act_at_work_is_shown_and_can_be_interrupted(folder: Path, project: mulligan.Project) -> None:
     (folder / "long.yaml").write_text(
         "name: long\nsteps:\n  - {name: wait, run: 'echo begun; [ -e done ] || sleep 600'}\n"
@@ -265,7 +333,9 @@ def test_an_act_at_work_is_shown_and_can_be_interrupted(folder: Path, project: m
         import anyio
 
         page = await visitor.seen("/act/resume", plan="long")
-        fields = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', page))
+        fields = dict(
+            re.findall(r'<(?:input type="hidden"|button [^>]*) name="([^"]*)" value="([^"]*)"', page)
+        )
         sent = await visitor.client.post("/act/resume", data=fields)
         place = sent.headers["location"]
         while "begun" not in (page := await visitor.seen(place)):

@@ -147,6 +147,7 @@ def test_a_cookie_that_is_not_ours_opens_nothing(folder: Path) -> None:
         for cookie in (
             "mulligan-8765=guess",
             "nonsense",
+            "a(b=c",
             "mulligan-8765=",
             "a=b; ;=;",
             'mulligan-8765="\\400"',

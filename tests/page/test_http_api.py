@@ -91,6 +91,73 @@ def test_errors_are_problem_documents_with_next_steps_as_data(made: Path) -> Non
     visit(made, body)
 
 
+def test_refused_requests_are_problem_documents_too(made: Path) -> None:
+    async def body(visitor: Visit) -> None:
+        await visitor.enter()
+        document = (await visitor.get("/api/openapi.json")).json()
+        client, token = visitor.client, await visitor.token()
+        other = {"host": "evil.example"}
+        answers = {
+            403: await client.post("/api/acts/undo", json={}),
+            404: await client.get("/api/nothing/here"),
+            405: await client.get("/api/acts/undo"),
+            414: await client.get("/api/timeline", params={"path": "x" * 20_000}),
+            421: await client.get("/api/timeline", headers=other),
+        }
+        assert answers[405].headers["allow"] == "POST"
+        refused = await client.post("/api/acts/undo", content=b"x", headers={**token, "content-length": "x"})
+        answers[413] = refused
+        client.cookies.clear()
+        answers[401] = await client.get("/api/timeline")
+        for status, answer in answers.items():
+            assert answer.status_code == status
+            assert answer.headers["content-type"] == "application/problem+json"
+            problem = answer.json()
+            assert (problem["status"], problem["kind"]) == (status, "request_refused")
+            checked(document, {"$ref": "#/components/schemas/Problem"}, problem)
+
+    visit(made, body, inside=False)
+
+
+def test_the_document_is_exact_about_what_programs_send(made: Path) -> None:
+    async def body(visitor: Visit) -> None:
+        document = (await visitor.get("/api/openapi.json")).json()
+        assert document["components"]["securitySchemes"]["session"]["name"] == visitor.access.cookie
+        kinds = next(
+            parameter["schema"]
+            for parameter in document["paths"]["/api/timeline"]["get"]["parameters"]
+            if parameter["name"] == "kind"
+        )
+        checked(document, kinds, "prompt")
+        with pytest.raises(jsonschema.ValidationError):
+            checked(document, kinds, "nothing")
+        for act, needs_body in (("label", True), ("undo", False)):
+            sent = document["paths"][f"/api/acts/{act}"]["post"]["requestBody"]
+            assert sent["required"] == needs_body
+        label = document["paths"]["/api/acts/label"]["post"]["requestBody"]["content"]["application/json"]
+        checked(document, label["schema"], {"plan": "x", "label": "y", "dry_run": True})
+        with pytest.raises(jsonschema.ValidationError):
+            checked(document, label["schema"], {"plan": "x", "label": "y", "unknown": 1})
+
+    visit(made, body)
+
+
+def test_a_restore_without_paths_is_refused(made: Path) -> None:
+    async def body(visitor: Visit) -> None:
+        for asked in ({}, {"sandbox": True}, {"checkpoint": "draft"}):
+            for dry_run in (True, False):
+                given = {**asked, "dry_run": dry_run}
+                answer = await visitor.client.post(
+                    "/api/acts/restore", json=given, headers=await visitor.token()
+                )
+                assert (answer.status_code, answer.json()["kind"]) == (400, "usage_wrong"), given
+        both = {"checkpoint": "draft", "entry": 1, "paths": ["a"], "dry_run": True}
+        answer = await visitor.client.post("/api/acts/restore", json=both, headers=await visitor.token())
+        assert answer.json()["kind"] == "usage_wrong"
+
+    visit(made, body)
+
+
 def test_a_program_does_acts_with_their_previews(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     project = simple_project(folder)

@@ -128,7 +128,9 @@ def test_a_plan_shows_its_steps_decisions_attempts_and_children(made: Path) -> N
 def simple(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("screens") / "work"
     project = simple_project(folder)
+    (folder / "letters.txt").write_text("Äpfel alt\nÄpfel alt\nBirnen\n")
     change = """
+        sed -i s/alt/neu/ letters.txt
         sed -i s/hello/'good day'/ app.py; mv greeting.txt moved.txt; seq 1 1000 > numbers.txt; mkdir empty
         printf '\\0' > binary; cp dot.png second.png; chmod +x app.py; ln -s app.py link
         python3 -c "import sqlite3; d = sqlite3.connect('data.db'); d.execute('DELETE FROM users WHERE id = 1')
@@ -168,7 +170,8 @@ def test_a_comparison_marks_words_and_shows_renames_images_and_databases(simple:
         assert "<td>Ada</td>" in told
         assert "&lt;b&gt;Eve&lt;/b&gt;" in told
         assert "a new table" in told
-        assert "it cannot be read" in told  # the file that is binary, and no database
+        assert '<p class="note">1 bytes</p>' in told  # the file that is binary, and not a database
+        assert "8.2 kB → 12.3 kB" in told
 
     visit(simple, body)
 
@@ -187,6 +190,34 @@ def test_a_long_file_comes_in_windows_and_is_searched(simple: Path) -> None:
         assert "data-missing" in await visitor.seen(f"{rows}&find=nowhere")
         assert 'class="chunk' in await visitor.seen(f"{rows}&first=5000")
         assert (await visitor.get(rows.replace("index=0", "index=9"))).status_code == 400
+
+    visit(simple, body)
+
+
+@pytest.mark.parametrize("view", ["split", "unified"])
+def test_each_line_that_is_searched_for_is_found(simple: Path, view: str) -> None:
+    """Lines below each other too, in capital letters, and in those of other languages."""
+
+    async def body(visitor: Visit) -> None:
+        page = await visitor.seen("/compare", plan="change", path="letters.txt", view=view)
+        rows = unescape(re.findall(r'data-lines="([^"]+)"', page)[0])
+        found: list[str] = []
+        following = 0
+        while "data-missing" not in (part := await visitor.seen(f"{rows}&first={following}&find=äPFEL")):
+            (row,) = parsed(part).all(class_="found")
+            found += [row.text]
+            following = int(re.findall(r'data-at="(\d+)"', part)[0]) + 1
+        assert len(found) == 4, found
+        assert all("Äpfel" in each for each in found)
+
+    visit(simple, body)
+
+
+def test_a_head_of_lines_can_be_searched_for(simple: Path) -> None:
+    async def body(visitor: Visit) -> None:
+        page = await visitor.seen("/compare", plan="change", path="letters.txt")
+        rows = unescape(re.findall(r'data-lines="([^"]+)"', page)[0])
+        assert '<div class="r hunk found">' in await visitor.seen(f"{rows}&find=@@")
 
     visit(simple, body)
 
@@ -287,6 +318,8 @@ def test_parts_of_pages_come_alone(simple: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_database_that_is_no_database_or_too_large_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     assert table_changes(None, None).tables == ()
-    assert "cannot be read" in str(table_changes(b"x" * 100, None).problem)
+    assert table_changes(b"x" * 100, None).problem is None
+    damaged = b"SQLite format 3\0" + b"x" * 100
+    assert "cannot be read" in str(table_changes(damaged, None).problem)
     monkeypatch.setattr(tables, "LARGEST", 10)
-    assert "too large" in str(table_changes(b"x" * 100, None).problem)
+    assert "too large" in str(table_changes(damaged, None).problem)

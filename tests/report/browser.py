@@ -30,10 +30,21 @@ class Tab:
         self._sent = 0
         self._session: str | None = None
         self.events: list[dict[str, Any]] = []
+        self.page = self.another()
+
+    def another(self) -> str:
+        """Open one more empty page, turn to it, and return its name."""
+        self._session = None
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Runtime", "Log"):
             self.ask(f"{domain}.enable")
+        return str(self._session)
+
+    def turn_to(self, page: str) -> None:
+        """Ask another of its pages from now on."""
+        self._session = page
+        self.ask("Page.bringToFront")
 
     def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Give a command and wait for its result."""

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from mulligan.api.operations.command_words import command_line
 from mulligan.cli.answers.answer import Block, Document, Drawing, Line, Output, Patch, Row, Span, Table
+from mulligan.domain.text.ids import ID_IN_TEXT
 from mulligan.errors import Advice, NextStep
 
-# Not as part of a path: a sandbox is where it is.
-_ID = r"(?<![\w/.-])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![\w/])"
 _COMMAND = r"(`[^`]*`|: +mulligan .*)"
 _AT_ONCE = 500  # ids in one question to the database
 
@@ -54,7 +53,7 @@ class ShortNames:
             name = self._known.get(found[0])
             return found[0] if name is None else f"{name} ({found[0]})" if with_id else name
 
-        return re.sub(_ID, word, text)
+        return re.sub(ID_IN_TEXT, word, text)
 
     def _command(self, step: NextStep) -> str:
         known = self._known
@@ -65,7 +64,7 @@ class ShortNames:
         return command_line(NextStep(step.verb, **facts))
 
     def _learn(self, texts: Iterable[str]) -> None:
-        ids = {found for text in texts for found in re.findall(_ID, text)}
+        ids = {found for text in texts for found in re.findall(ID_IN_TEXT, text)}
         unknown = sorted(ids.difference(self._known))
         for start in range(0, len(unknown), _AT_ONCE):
             self._known |= self._look_up(unknown[start : start + _AT_ONCE])

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from mulligan.api.operations.foreign_errors import our_error
 from mulligan.errors import InternalError, MulliganError
 from mulligan.page.programs.http_api import HttpApi
+from mulligan.page.programs.problem_documents import is_for_programs, refusal
 from mulligan.page.screens.act_screen import ActScreen
 from mulligan.page.screens.comparison_screen import ComparisonScreen
 from mulligan.page.screens.conflict_screen import ConflictScreen
@@ -86,11 +86,11 @@ def page_app(
 
     async def failed(request: Request, exc: Exception) -> Response:
         if isinstance(exc, HTTPException):
-            return PlainTextResponse(f"{exc.detail}\n", exc.status_code)
+            return refusal(request.url.path, exc.status_code, exc.detail, exc.headers)
         error = our_error(exc)
         if isinstance(error, InternalError):
             complain("".join(traceback.format_exception(exc)))
-        if request.url.path.startswith("/api"):
+        if is_for_programs(request.url.path):
             return api.problem(error)
         return templates.page(request, "error.html", error.http_status, error=error)
 

@@ -79,7 +79,7 @@ def _listening(port: int) -> socket.socket:
 async def _serve(wish: PageWish, desk: ProjectDesk, jobs: ActJobs, listener: socket.socket) -> None:
     port: int = listener.getsockname()[1]
     access, live = PageAccess(port), LiveChanges(desk, jobs)
-    templates = PageTemplates(desk.project.folder.name, wish.version)
+    templates = PageTemplates(desk.project.folder.name, wish.version, desk.project.handles)
     app = page_app(desk, jobs, live, templates, wish.version, wish.complain)
     config = uvicorn.Config(
         RequestGuard(app, access, port),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from mulligan.api.entrance import Unobserved, open_project
+from mulligan.page.lines.patch_windows import PatchWindows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from mulligan.domain.trees.diff import Diff
 
 _Result = TypeVar("_Result")
+_Key = TypeVar("_Key")
 _THREADS = 4
 _KEPT_DIFFS, _KEPT_BYTES = 4, 256 << 20
+_KEPT_WINDOWS, _WINDOW_BYTES = 32, 64 << 20
 
 
 class DiffKey(Struct, frozen=True):
@@ -41,6 +44,7 @@ class ProjectDesk:
         self._pool = ThreadPoolExecutor(_THREADS, "look")
         self._alone = ThreadPoolExecutor(1, "watch")
         self._diffs: OrderedDict[DiffKey, Diff] = OrderedDict()
+        self._windows: OrderedDict[tuple[DiffKey, int], PatchWindows] = OrderedDict()
         self._lock = Lock()
 
     async def look(self, look: Callable[[Project], _Result]) -> _Result:
@@ -62,11 +66,20 @@ class ProjectDesk:
                 return found
         made = make()
         with self._lock:
-            self._diffs[key] = made
-            sizes = [len(diff.patch) for diff in self._diffs.values()]
-            while len(self._diffs) > 1 and (len(self._diffs) > _KEPT_DIFFS or sum(sizes) > _KEPT_BYTES):
-                self._diffs.popitem(last=False)
-                sizes.pop(0)
+            _keep(self._diffs, key, made, lambda diff: len(diff.patch), _KEPT_DIFFS, _KEPT_BYTES)
+        return made
+
+    def kept_windows(self, key: DiffKey, index: int, patch: Callable[[], bytes]) -> PatchWindows:
+        """Return the windows of one file of a comparison, which are asked for one after the other."""
+        name = key, index
+        with self._lock:
+            found = self._windows.get(name)
+            if found is not None:
+                self._windows.move_to_end(name)
+                return found
+        made = PatchWindows(patch())
+        with self._lock:
+            _keep(self._windows, name, made, lambda each: each.size, _KEPT_WINDOWS, _WINDOW_BYTES)
         return made
 
     def close(self) -> None:
@@ -74,3 +87,19 @@ class ProjectDesk:
         for pool in (self._pool, self._alone):
             pool.shutdown(wait=True, cancel_futures=True)
         self.project.close()
+
+
+def _keep(
+    kept: OrderedDict[_Key, _Result],
+    key: _Key,
+    made: _Result,
+    size: Callable[[_Result], int],
+    most: int,
+    most_bytes: int,
+) -> None:
+    """Keep one more, and let those go that were used longest ago; the newest stays, however large."""
+    kept[key] = made
+    kept.move_to_end(key)
+    total = sum(map(size, kept.values()))
+    while len(kept) > 1 and (len(kept) > most or total > most_bytes):
+        total -= size(kept.popitem(last=False)[1])

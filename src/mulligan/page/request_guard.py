@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from mulligan.page.programs.problem_documents import refusal
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 ACT_HEADER, ACT_FIELD = "x-mulligan-token", "act_token"
 ACT_TOKEN = "mulligan.act_token"  # noqa: S105 - the name of a member of the scope
+ACT_COOKIE = "mulligan.cookie"  # another one: the name of the cookie
 _LONGEST_BODY = 40 << 20  # bytes: a file that is edited, in a form
 _LONGEST_QUERY = 16 << 10
 _MOST_FIELDS = 10_000
@@ -40,10 +43,9 @@ _HEADERS = {
 }
 # The browser goes on by a navigation of this page's own, which brings the cookie along, and forgets the token.
 _OPENED = """<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/">
-<title>mulligan</title><p><a href="/">Open the page</a></p></html>"""
+<link rel="icon" href="/static/mark.svg"><title>mulligan</title><p><a href="/">Open the page</a></p></html>"""
 _CLOSED = """This page is open to the browser that was given its address.
-An address opens it once: end `mulligan ui` with Ctrl-C, start it again, and open the address that it prints.
-"""
+An address opens it once: end `mulligan ui` with Ctrl-C, start it again, and open the address that it prints."""
 
 
 class RequestGuard:
@@ -82,35 +84,36 @@ class RequestGuard:
             return
         session = self._access.session_of(headers.get("cookie", ""))
         if session is None:
-            await PlainTextResponse(_CLOSED, 401)(scope, receive, guarded)
+            await refusal(scope["path"], 401, _CLOSED)(scope, receive, guarded)
             return
         scope[ACT_TOKEN] = self._access.act_token(session)
+        scope[ACT_COOKIE] = self._access.cookie
         if scope["method"] == "POST":
             body = await _body(receive, headers)
             if isinstance(body, int):
-                await PlainTextResponse("the request is too large, or came too slowly\n", body)(
-                    scope, receive, guarded
-                )
+                reason = "the request is too large, or came too slowly"
+                await refusal(scope["path"], body, reason)(scope, receive, guarded)
                 return
             if not self._access.may_act(session, _token_in(headers, body)):
-                reason = "an act needs the token of this page: load the page again\n"
-                await PlainTextResponse(reason, 403)(scope, receive, guarded)
+                reason = "an act needs the token of this page: load the page again"
+                await refusal(scope["path"], 403, reason)(scope, receive, guarded)
                 return
             receive = _again(body, receive)
         await self._app(scope, receive, guarded)
 
     def _refused(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
         """Return the refusal of a request that another page sent, or that no browser here would send."""
+        path: str = scope["path"]
         if [name for name, _ in scope["headers"]].count(b"host") != 1 or headers["host"] not in self._hosts:
-            return PlainTextResponse("this page is not served under that name\n", 421)
+            return refusal(path, 421, "this page is not served under that name")
         if scope["method"] not in ("GET", "HEAD", "POST"):
-            return PlainTextResponse("only GET, HEAD and POST\n", 405, {"Allow": "GET, HEAD, POST"})
+            return refusal(path, 405, "only GET, HEAD and POST", {"Allow": "GET, HEAD, POST"})
         if len(scope["query_string"]) > _LONGEST_QUERY:
-            return PlainTextResponse("the address is too long\n", 414)
+            return refusal(path, 414, "the address is too long")
         if headers.get("origin", f"http://{headers['host']}") != f"http://{headers['host']}":
-            return PlainTextResponse("another page may not ask for this\n", 403)
+            return refusal(path, 403, "another page may not ask for this")
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not _enters(scope):
-            return PlainTextResponse("another page may not ask for this\n", 403)
+            return refusal(path, 403, "another page may not ask for this")
         return None
 
     def _entered(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
@@ -122,7 +125,7 @@ class RequestGuard:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         session = self._access.open(given)
         if session is None:
-            return PlainTextResponse(_CLOSED, 401)
+            return refusal(scope["path"], 401, _CLOSED)
         return HTMLResponse(_OPENED, headers={"Set-Cookie": self._access.set_cookie(session)})
 
 

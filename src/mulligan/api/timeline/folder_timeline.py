@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from mulligan.api.project_upkeep import ProjectUpkeep
@@ -60,9 +61,13 @@ class FolderTimeline(ProjectUpkeep):
         """Return an entry of the timeline."""
         return self._services.timeline.entry(number)
 
-    def calls(self, number: int) -> Sequence[CallView]:
-        """Return the calls of the agent that answered a prompt, which is an entry of the timeline."""
-        return self._services.attributions.calls(number)
+    def calls(self, number: int, path: str | Path | None = None) -> Sequence[CallView]:
+        """Return the calls of the agent that answered a prompt, which is an entry of the timeline.
+
+        With a path only those that changed it, or what is in it.
+        """
+        place = None if path is None else os.path.normpath(self.folder / path)
+        return self._services.attributions.calls(number, place)
 
     def database_changes(
         self, old: tuple[str, str | Path] | None, new: tuple[str, str | Path] | None

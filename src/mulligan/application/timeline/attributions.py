@@ -30,6 +30,7 @@ from mulligan.domain.history.timeline_entry import DeedKind, TimelineEntry
 from mulligan.domain.plans.handle import entry_reference
 from mulligan.domain.plans.plan import Plan, State
 from mulligan.domain.plans.tool import CallStatus, ToolCall
+from mulligan.domain.resources.placement import location_within
 from mulligan.domain.resources.resource import MergeUnit, Sandbox, Strategy
 from mulligan.domain.text.ids import CallId, GroupId, PlanId
 from mulligan.domain.trees.tree_difference import TreeEntry, path_and_around
@@ -103,6 +104,14 @@ class CallView(Struct, frozen=True, kw_only=True):
     duration_ms: int | None
 
 
+class _Files(Struct, frozen=True, kw_only=True):
+    """Files of a resource that a call changed, relative to it, and those that others may have changed instead."""
+
+    resource: str
+    mine: frozenset[str]
+    shared: frozenset[str]
+
+
 class _Work(Struct, frozen=True, kw_only=True):
     """All that worked in a folder, and what is known of its contents."""
 
@@ -140,14 +149,18 @@ class Attributions(Struct, kw_only=True, frozen=True, eq=False):
             entries=tuple(entries.values()),
         )
 
-    def calls(self, number: int) -> Sequence[CallView]:
-        """Return the calls of a prompt, oldest first, with the number of files that each changed."""
+    def calls(self, number: int, place: str | None = None) -> Sequence[CallView]:
+        """Return the calls of a prompt, oldest first, with the number of files that each changed.
+
+        With a place, an absolute path, only those that changed it or what is in it, alone or perhaps.
+        """
         with self.store.hold(), self.database.reading() as db:
             entry = db.entries.get(number)
             named = _calls_of(db, entry)
             asked = Asked(words=(), plan=db.plans.get(entry.plan_id), calls=tuple(named), entries=())
             work = self._work(db, asked)
-            return [self._view(db, each, work) for each in named]
+            chosen = named if place is None else [n for n in named if self._has_changed(n.call, work, place)]
+            return [self._view(db, each, work) for each in chosen]
 
     def _view(self, db: Transaction, named: NamedCall, work: _Work) -> CallView:
         call = named.call
@@ -170,31 +183,50 @@ class Attributions(Struct, kw_only=True, frozen=True, eq=False):
 
     def _counts(self, call: ToolCall, work: _Work) -> tuple[int | None, int]:
         """Return how many files a call changed, and how many others may have; None: that is not held any longer."""
-        mine = shared = 0
+        files = self._files_of(call, work)
+        if files is None:
+            return None, 0
+        return sum(len(each.mine) for each in files), sum(len(each.shared) for each in files)
+
+    def _has_changed(self, call: ToolCall, work: _Work, place: str) -> bool:
+        """Return whether a call changed a place of the folder, or perhaps did."""
+        roots = {sandbox.resource: sandbox.path for sandbox in work.sandboxes}
+        for each in self._files_of(call, work) or ():
+            inside = location_within(roots[each.resource], place)
+            if inside is not None and any(_is_in(path, inside) for path in each.mine | each.shared):
+                return True
+        return False
+
+    def _files_of(self, call: ToolCall, work: _Work) -> Sequence[_Files] | None:
+        """Return the files of each resource that a call changed; None: they are not held any longer."""
+        found: list[_Files] = []
         asked = {call.call_id}
         try:
-            for moments in work.known.values():
+            for resource, moments in work.known.items():
                 snapshots = {moment.number: moment.snapshot for moment in moments}
                 actor = next((actor for actor in work.actors if actor.key == call.call_id), None)
                 if actor is not None and not {actor.first, actor.last or actor.first} <= snapshots.keys():
-                    return None, 0
+                    return None
                 for span in spans_of(list(snapshots), work.actors, asked, own_acts(moments)):
                     if span.last is None:
-                        return None, 0
+                        return None
                     old, new = snapshots[span.first].roots[0], snapshots[span.last].roots[0]
                     differences = self.store.difference(old, new)
+                    files = frozenset(each.path for each in differences if each.of_files)
                     if not span.others(asked):
-                        mine += sum(each.of_files for each in differences)
+                        found.append(_Files(resource=resource, mine=files, shared=frozenset()))
                         continue
                     shares = shares_of(differences, span, asked)
-                    files = {each.path for each in differences if each.of_files}
-                    mine, shared = (
-                        mine + len(files & set(shares.mine)),
-                        shared + len(files & shares.shared.keys()),
+                    found.append(
+                        _Files(
+                            resource=resource,
+                            mine=files.intersection(shares.mine),
+                            shared=files.intersection(shares.shared),
+                        )
                     )
         except MulliganError:  # damage to the store prevents no look
-            return None, 0
-        return mine, shared
+            return None
+        return found
 
     def named_calls(self, db: Transaction, number: int) -> Sequence[NamedCall]:
         """Return the calls of a prompt, oldest first, with their names alone."""
@@ -465,6 +497,10 @@ def _shared(asked: Asked, shared: Mapping[str, tuple[str, ...]]) -> UndoShared:
         shared=[{"path": path, "calls": list(each)} for path, each in sorted(shared.items())],
         hint=_way_out(asked, others),
     )
+
+
+def _is_in(path: str, place: str) -> bool:
+    return place in (".", path) or path.startswith(f"{place}/")
 
 
 def _way_out(asked: Asked, others: Sequence[str]) -> Advice:

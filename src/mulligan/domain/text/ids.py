@@ -15,6 +15,8 @@ CorrectionId = NewType("CorrectionId", str)
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's: no I, L, O, U
 _PREFIX = f"[{_ALPHABET}]{{4,26}}"
 _LENGTH = 26
+# In a text for people; not as part of a path: a sandbox is where it is.
+ID_IN_TEXT = rf"(?<![\w/.-])[0-7][{_ALPHABET}]{{{_LENGTH - 1}}}(?![\w/])"
 RANDOM_BITS = 80  # of a ULID, below the milliseconds since 1970
 
 

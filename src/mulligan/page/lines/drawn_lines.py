@@ -34,6 +34,7 @@ class DrawnLine(Struct, frozen=True, kw_only=True):
     number: int | None
     pieces: tuple[Piece, ...]
     cut: int = 0
+    found: bool = False
 
 
 class DrawnRow(Struct, frozen=True, kw_only=True):
@@ -42,6 +43,12 @@ class DrawnRow(Struct, frozen=True, kw_only=True):
     head: str | None = None
     old: DrawnLine | None = None
     new: DrawnLine | None = None
+    head_found: bool = False
+
+    @property
+    def found(self) -> bool:
+        """The line that was searched for is in it."""
+        return self.head_found or any(side is not None and side.found for side in (self.old, self.new))
 
 
 def side_by_side(rows: Sequence[PatchRow], path: str) -> list[DrawnRow]:
@@ -84,11 +91,11 @@ def _others(rows: Sequence[PatchRow], path: str) -> list[DrawnRow]:
     drawn: list[DrawnRow] = []
     for row, spans in zip(rows, colours, strict=True):
         if row.kind != "context":
-            drawn.append(DrawnRow(head=row.text))
+            drawn.append(DrawnRow(head=row.text, head_found=row.found))
             continue
         pieces = tuple(Piece(text, colour) for text, colour in spans)
         old, new = (
-            DrawnLine(kind="context", number=number, pieces=pieces, cut=row.cut)
+            DrawnLine(kind="context", number=number, pieces=pieces, cut=row.cut, found=row.found)
             for number in (row.old, row.new)
         )
         drawn.append(DrawnRow(old=old, new=new))
@@ -106,9 +113,8 @@ def _coloured(
         for index, (row, spans) in enumerate(zip(rows, colours.lines([r.text for r in rows]), strict=True)):
             ranges = marks[index][side] if index < len(marks) else []
             number = row.old if side == 0 else row.new
-            lines.append(
-                DrawnLine(kind=row.kind, number=number, pieces=tuple(_divided(spans, ranges)), cut=row.cut)
-            )
+            pieces = tuple(_divided(spans, ranges))
+            lines.append(DrawnLine(kind=row.kind, number=number, pieces=pieces, cut=row.cut, found=row.found))
         sides.append(lines)
     return sides[0], sides[1]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -18,6 +18,7 @@ class PatchRow(Struct, frozen=True, kw_only=True):
     new: int | None
     text: str
     cut: int = 0  # characters that are not shown
+    found: bool = False  # it is the line that was searched for
 
 
 class _Place(Struct, frozen=True):
@@ -36,6 +37,7 @@ class PatchWindows:
     def __init__(self, patch: bytes) -> None:
         start = 0 if patch.startswith(b"@@ ") else patch.find(b"\n@@ ") + 1
         self._patch = patch
+        self.size = len(patch)  # bytes
         self._places: list[_Place] = []
         self.count = 0
         if not start and not patch.startswith(b"@@ "):
@@ -60,13 +62,13 @@ class PatchWindows:
 
     def find(self, words: str, first: int) -> int | None:
         """Return the index of the next line from there that has these words; None: there is none."""
-        wanted = words.lower().encode("utf-8", "surrogateescape")
         if not self._places or first >= self.count:
             return None
+        fits = _match(words)
         place = self._places[first // _EVERY]
         base = first - first % _EVERY
         for index, each in enumerate(self._passed(place), base):
-            if index >= first and wanted in self._line(each).lower():
+            if index >= first and fits(self._line(each)):
                 return index
         return None
 
@@ -109,6 +111,15 @@ class PatchWindows:
         if text.startswith("-"):
             return PatchRow(kind="removed", old=place.old, new=None, text=body, cut=cut)
         return PatchRow(kind="context", old=place.old, new=place.new, text=body, cut=cut)
+
+
+def _match(words: str) -> Callable[[bytes], bool]:
+    """Return whether a line has these words, in small or capital letters."""
+    small = words.lower()
+    wanted = small.encode("utf-8", "surrogateescape")
+    if words.isascii():
+        return lambda line: wanted in line.lower()
+    return lambda line: small in line.decode("utf-8", "surrogateescape").lower()
 
 
 def _range(part: bytes) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from mulligan.page.acts.act_table import ACTS
 from mulligan.page.programs.look_table import LOOKS
 from mulligan.page.programs.openapi_document import openapi_document
 from mulligan.page.programs.problem_documents import PROBLEM_TYPE, problem_document
-from mulligan.page.request_guard import ACT_HEADER, ACT_TOKEN
+from mulligan.page.request_guard import ACT_COOKIE, ACT_HEADER, ACT_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,8 +52,9 @@ class HttpApi:
         """Return an error."""
         return Response(json.encode(problem_document(error)), error.http_status, media_type=PROBLEM_TYPE)
 
-    async def _described(self, _request: Request) -> Response:
-        made = await asyncio.to_thread(openapi_document, self._version)
+    async def _described(self, request: Request) -> Response:
+        cookie = cast("str", request.scope[ACT_COOKIE])
+        made = await asyncio.to_thread(openapi_document, self._version, cookie)
         return Response(json.encode(made), media_type="application/json")
 
     async def _session(self, request: Request) -> Response:

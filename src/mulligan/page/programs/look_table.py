@@ -35,9 +35,7 @@ class OfTimeline(LookParameters, frozen=True, kw_only=True):
 
     limit: _Limit = 50
     before: Annotated[int, Meta(ge=1, description="Entries with a lower number.")] | None = None
-    kind: Annotated[_Word, Meta(description="Of this kind: run, step, prompt, apply and so on.")] | None = (
-        None
-    )
+    kind: Annotated[DeedKind | None, Meta(description="Of this kind.")] = None
     agent: Annotated[_Word, Meta(description="By this agent, or of this plan.")] | None = None
     path: Annotated[_Path, Meta(description="That changed this path, or what is in it.")] | None = None
 
@@ -111,9 +109,7 @@ class Look(Struct, frozen=True, kw_only=True):
 
 
 def _timeline(project: Project, wanted: OfTimeline) -> Reply:
-    kinds = [kind for kind in DeedKind if kind.value == wanted.kind]
-    if wanted.kind is not None and not kinds:
-        raise UsageWrong(reason=f"there is no kind {wanted.kind!r}", hint=f"kinds are {', '.join(DeedKind)}")
+    kinds = () if wanted.kind is None else (wanted.kind,)
     found = project.timeline_window(
         limit=wanted.limit, before=wanted.before, kinds=kinds, agent=wanted.agent, path=wanted.path
     )

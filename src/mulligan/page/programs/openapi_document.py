@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from msgspec import json
+from msgspec.structs import fields
 
 from mulligan.page.acts.act_table import ACTS
 from mulligan.page.programs.answer_schemas import AnswerSchemas
@@ -53,8 +54,8 @@ _ENVELOPE: dict[str, Any] = {
 }
 
 
-def openapi_document(version: str) -> dict[str, Any]:
-    """Return the document."""
+def openapi_document(version: str, cookie: str) -> dict[str, Any]:
+    """Return the document of a page that is served to those who have that cookie."""
     answers = AnswerSchemas(_PLACE)
     paths: dict[str, Any] = {f"/api/{look.name}": {"get": _looked(look, answers)} for look in LOOKS.values()}
     arguments = [act.arguments for act in ACTS.values()]
@@ -74,7 +75,7 @@ def openapi_document(version: str) -> dict[str, Any]:
         "components": {
             "schemas": {"Problem": _PROBLEM, **answers.components, **_without_titles(parts)},
             "securitySchemes": {
-                "session": {"type": "apiKey", "in": "cookie", "name": "mulligan-PORT"},
+                "session": {"type": "apiKey", "in": "cookie", "name": cookie},
                 "act": {"type": "apiKey", "in": "header", "name": ACT_HEADER},
             },
         },
@@ -84,7 +85,8 @@ def openapi_document(version: str) -> dict[str, Any]:
 
 def _looked(look: Look, answers: AnswerSchemas) -> dict[str, Any]:
     (schema,), parts = json.schema_components([look.parameters], ref_template=_PLACE)
-    own = parts[schema["$ref"].rpartition("/")[2]]
+    own = parts.pop(schema["$ref"].rpartition("/")[2])
+    answers.components |= parts
     needed = own.get("required", [])
     data = answers.returned_by(look.answers)
     if look.within is not None:
@@ -102,7 +104,10 @@ def _looked(look: Look, answers: AnswerSchemas) -> dict[str, Any]:
 
 def _acted(act: Act, schema: Any) -> dict[str, Any]:
     preview = {"type": "boolean", "default": False, "description": "Only say what it would touch."}
-    body = {"allOf": [schema, {"type": "object", "properties": {"dry_run": preview}}]}
+    body = {
+        "allOf": [schema, {"type": "object", "properties": {"dry_run": preview}}],
+        "unevaluatedProperties": False,
+    }
     touched = {
         "type": "object",
         "properties": {name: {"type": "string"} for name in ("action", "where", "name")},
@@ -111,18 +116,22 @@ def _acted(act: Act, schema: Any) -> dict[str, Any]:
     data = {
         "type": "object",
         "properties": {
+            "act": {"const": act.name},
             "says": {"type": "string"},
             "touches": {"type": "array", "items": touched},
             "command": {"type": "string"},
             "result": {},
         },
-        "required": ["says", "touches", "command", "result"],
+        "required": ["act", "says", "touches", "command", "result"],
     }
     return {
         "operationId": f"act_{act.name}",
         "summary": act.about,
         "security": [{"session": [], "act": []}],
-        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "requestBody": {
+            "required": any(field.required for field in fields(act.arguments)),
+            "content": {"application/json": {"schema": body}},
+        },
         "responses": _responses(data),
     }
 

@@ -73,7 +73,7 @@ class ActScreen:
             return await self._shown(request, act, given)
         preview = await self._preview(act, wish)
         if isinstance(preview, MulliganError) or preview.reply.error is not None or preview.seen != seen:
-            return await self._shown(request, act, given, again=True)
+            return await self._shown(request, act, given, again=bool(seen))
         job = self._jobs.start(act, _agreed(wish, preview))
         await job.ended(_AT_ONCE)
         return RedirectResponse(address("/job", number=job.number), 303)
@@ -127,9 +127,16 @@ class ActScreen:
         else:
             found = await self._preview(act, wish)
             if isinstance(found, MulliganError):
-                error = found
+                # Nobody has filled in the form yet.
+                untouched = request.method == "GET" and act.asked and not given.keys() & set(act.asked)
+                error = None if untouched and isinstance(found, UsageWrong) else found
             else:
                 preview, error = found, found.reply.error
+        fields = [
+            field
+            for field in _fields(act, given)
+            if field.name in act.asked or (field.needed and field.name not in given)
+        ]
         return self._templates.page(
             request,
             "act.html",
@@ -138,8 +145,8 @@ class ActScreen:
             preview=preview,
             error=error,
             touches=_some(preview),
-            fields=[field for field in _fields(act, given) if field.name in act.asked],
-            hidden=[pair for pair in _pairs(given) if pair[0] not in act.asked],
+            fields=fields,
+            hidden=[pair for pair in _pairs(given) if pair[0] not in {field.name for field in fields}],
             command=None if isinstance(wish, UsageWrong) else command_line(act.command(wish)),
             again=(act.name, given),
             changed=again and error is None,

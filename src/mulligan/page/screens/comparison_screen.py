@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mulligan.domain.trees.diff import Diff, FileDiff, FileStatus
 from mulligan.errors import UsageWrong
 from mulligan.page.lines.drawn_lines import one_below_the_other, side_by_side
-from mulligan.page.lines.patch_windows import PatchWindows
 from mulligan.page.project_desk import DiffKey
 from mulligan.page.screens.page_queries import number_in, text_in, text_of
 from mulligan.page.screens.stored_files import is_image
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 _FILES = 200  # of one comparison, at once
 _ROWS = 300  # lines at once
 _MOST_ROWS = 1000
+_BEFORE = 3  # lines that are shown before one that was searched for
 _AT_ONCE = 0.35  # seconds within which a comparison is part of the page
 _OPEN = 5  # files whose lines are shown from the start
 
@@ -68,7 +68,6 @@ class ComparisonScreen:
 
     def __init__(self, desk: ProjectDesk, templates: PageTemplates) -> None:
         self._desk, self._templates = desk, templates
-        self._windows = lru_cache(maxsize=32)(PatchWindows)
 
     async def compare(self, request: Request) -> Response:
         """Show two points; a comparison that takes long comes later, as a part of the page."""
@@ -118,12 +117,12 @@ class ComparisonScreen:
         def look(project: Project) -> dict[str, object]:
             found = self._compared(project, request)
             file = _file(found, index)
-            windows = self._windows(found.patch(index))
-            start, missing = first, False
-            if words is not None:
-                at = windows.find(words, first)
-                start, missing = (max(0, at - 3), False) if at is not None else (first, True)
+            windows = self._desk.kept_windows(found.key, index, lambda: found.patch(index))
+            at = windows.find(words, first) if words is not None else None
+            start = first if at is None else max(0, at - _BEFORE)
             rows = windows.rows(start, count)
+            if at is not None:
+                rows[at - start] = replace(rows[at - start], found=True)
             draw = one_below_the_other if view == "unified" else side_by_side
             return {
                 "rows": draw(rows, file.path),
@@ -132,7 +131,8 @@ class ComparisonScreen:
                 "first": start,
                 "next": start + len(rows),
                 "count": windows.count,
-                "missing": missing,
+                "at": at,
+                "missing": words is not None and at is None,
                 "found": found,
             }
 
@@ -141,7 +141,7 @@ class ComparisonScreen:
         )
 
     async def database(self, request: Request) -> Response:
-        """Show what differs between two states of an SQLite database."""
+        """Show the sizes of a binary file, and what differs between two states of an SQLite database."""
         index = number_in(request, "index") or 0
 
         def look(project: Project) -> dict[str, object]:
@@ -149,7 +149,10 @@ class ComparisonScreen:
             file = _file(found, index)
             old = None if file.status is FileStatus.ADDED else (found.old, file.old_path or file.path)
             new = None if file.status is FileStatus.DELETED else (found.new, file.path)
-            return {"file": file, "changes": project.database_changes(old, new)}
+            sizes = [
+                None if place is None else project.stored_path(*place).line.size_bytes for place in (old, new)
+            ]
+            return {"file": file, "sizes": sizes, "changes": project.database_changes(old, new)}
 
         return self._templates.page(request, "comparison_database.html", **(await self._desk.look(look)))
 

@@ -12,12 +12,16 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from mulligan.domain.text.exit_status import ended
+from mulligan.domain.text.ids import ID_IN_TEXT
 from mulligan.domain.text.inert_text import spell, without_escapes
 from mulligan.domain.text.plural import counted
+from mulligan.errors import MulliganError
 from mulligan.page.request_guard import ACT_FIELD, ACT_TOKEN
 from mulligan.page.screens.page_links import address, link_of, parts_of_advice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
     from starlette.requests import Request
 
 # What is more than a character: controls, and those that hide or turn around what is beside them.
@@ -86,9 +90,22 @@ def _exact(text: str) -> Markup:
 
 
 class PageTemplates:
-    """The templates, for one project."""
+    """The templates, for one project; `handles` looks up the words by which people call ids."""
 
-    def __init__(self, project: str, version: str) -> None:
+    def __init__(
+        self, project: str, version: str, handles: Callable[[Collection[str]], Mapping[str, str]]
+    ) -> None:
+        def named(text: str) -> str:
+            """Return a text for people without ids."""
+            if re.search(ID_IN_TEXT, text) is None:
+                return text
+            ids = cast("list[str]", re.findall(ID_IN_TEXT, text))
+            try:
+                known = handles(ids)
+            except MulliganError:  # the database itself is what is wrong: the text keeps them
+                return text
+            return re.sub(ID_IN_TEXT, lambda found: known.get(found[0], found[0]), text)
+
         environment = Environment(
             loader=FileSystemLoader(_FOLDER / "templates"),
             autoescape=True,
@@ -98,7 +115,7 @@ class PageTemplates:
             finalize=_final,
         )
         filters = cast("dict[str, object]", environment.filters)
-        filters.update(when=_when, size=_size, lasting=_lasting, ended=ended, chip=_chip)
+        filters.update(when=_when, size=_size, lasting=_lasting, ended=ended, chip=_chip, named=named)
         filters.update(exact=_exact, printed=without_escapes, advice_of=parts_of_advice)
         known = cast("dict[str, object]", environment.globals)
         known.update(address=address, counted=counted, link_of=link_of, act_field=ACT_FIELD)

@@ -11,6 +11,8 @@ from mulligan.errors import UsageWrong
 from mulligan.page.screens.page_queries import number_in, text_in
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from mulligan.page.screens.page_templates import PageTemplates
 
 _ROWS = 50  # entries of one window
+_CHANGES = 20  # entries of a history, with the calls of prompts
 _AGENTS = 200  # newest plans whose names are offered as filters
 _KINDS = tuple(DeedKind)
 
@@ -100,14 +103,22 @@ class TimelineScreen:
         if path is None:
             raise UsageWrong(reason="no path is named", hint="choose a file of a checkpoint")
         wanted = Wanted(kind=None, agent=None, path=path, before=number_in(request, "before"))
-        window = await self._desk.look(lambda project: _window(project, wanted))
-        return self._templates.page(request, "history.html", window=window, wanted=wanted, file=path)
+
+        def look(project: Project) -> tuple[TimelineWindow, dict[int, Sequence[CallView]]]:
+            window = _window(project, wanted, _CHANGES)
+            prompts = [entry.number for entry in window.entries if entry.kind is DeedKind.PROMPT]
+            return window, {number: project.calls(number, path) for number in prompts}
+
+        window, calls = await self._desk.look(look)
+        return self._templates.page(
+            request, "history.html", window=window, wanted=wanted, file=path, calls=calls
+        )
 
 
-def _window(project: Project, wanted: Wanted) -> TimelineWindow:
+def _window(project: Project, wanted: Wanted, limit: int = _ROWS) -> TimelineWindow:
     kinds = [kind for kind in DeedKind if kind.value == wanted.kind]
     if wanted.kind is not None and not kinds:
         raise UsageWrong(reason=f"there is no kind {wanted.kind!r}", hint=f"kinds are {', '.join(DeedKind)}")
     return project.timeline_window(
-        limit=_ROWS, before=wanted.before, kinds=kinds, agent=wanted.agent, path=wanted.path
+        limit=limit, before=wanted.before, kinds=kinds, agent=wanted.agent, path=wanted.path
     )

@@ -6,10 +6,20 @@ const $ = (selector, from = document) => from.querySelector(selector);
 const all = (selector, from = document) => [...from.querySelectorAll(selector)];
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
+function say(words) {
+  $("#pulse").textContent = words;
+}
+
 async function part(address) {
   const answer = await fetch(address, { headers: { Accept: "text/html" }, credentials: "same-origin" });
-  const text = await answer.text();
-  return new DOMParser().parseFromString(text, "text/html");
+  const found = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (!answer.ok) throw Object.assign(new Error(`status ${answer.status}`), { main: $("main", found) });
+  return found;
+}
+
+// What was to be fetched cannot be had: the page has ended, or there is no such thing any longer.
+function failed(error) {
+  say(error.main ? $(".callout strong", error.main)?.textContent ?? "refused" : "not connected");
 }
 
 // --- times ---------------------------------------------------------------------------------------------------------
@@ -28,6 +38,9 @@ function tellTimes(from = document) {
 // --- long lists: rows that are far away are taken out, and fetched again when they are scrolled to ------------------
 
 const KEPT = 5; // windows of rows that are in the page at once
+const MOST_MISSED = 10; // windows of rows that are fetched to close a gap
+const MOST_FIRST = 500; // rows of the first window, which grows while the page is open
+const key = (row) => Number(row.dataset.key);
 const windows = [];
 let watcher = null;
 
@@ -65,8 +78,10 @@ async function older(item) {
   const link = $("[data-more]", item);
   if (!link || link.dataset.loading) return;
   link.dataset.loading = "yes";
-  const address = link.dataset.more, list = item.closest("[data-window]");
-  const found = await part(address), chunk = document.createElement("ol");
+  const address = link.dataset.more, list = item.closest("[data-window]"), chunk = document.createElement("ol");
+  let found;
+  try { found = await part(address); } catch (error) { delete link.dataset.loading; failed(error); return; }
+  if (!item.isConnected) return;
   chunk.className = "chunk-rows";
   chunk.setAttribute("aria-label", "Older entries");
   chunk.append(...found.body.children);
@@ -79,6 +94,7 @@ async function older(item) {
 function takeOut(held) {
   if (held.chunk.contains(document.activeElement) || $("li.more", held.chunk)) return;
   held.chunk.style.height = `${held.chunk.offsetHeight}px`;
+  held.lowest = Math.min(...all("li.entry", held.chunk).map(key));
   held.chunk.replaceChildren();
   held.isIn = false;
 }
@@ -86,12 +102,27 @@ function takeOut(held) {
 async function bringBack(held) {
   if (held.loading) return;
   held.loading = true;
-  const found = await part(held.address);
-  held.chunk.replaceChildren(...all("li.entry", found));
-  held.chunk.style.height = "";
-  held.isIn = true;
+  try {
+    const rows = await rowsDownTo(held.lowest, await part(held.address), Infinity);
+    held.chunk.replaceChildren(...rows.filter((row) => key(row) >= held.lowest));
+    held.chunk.style.height = "";
+    held.isIn = true;
+    tellTimes(held.chunk);
+  } catch (error) { failed(error); }
   held.loading = false;
-  tellTimes(held.chunk);
+}
+
+// The rows of a part, and of those below it until there is no gap above a row; null: there are too many between.
+async function rowsDownTo(lowest, found, most) {
+  const rows = all("li.entry", found);
+  for (let fetched = 0; rows.length && key(rows[rows.length - 1]) > lowest; fetched++) {
+    const more = $("[data-more]", found);
+    if (!more) break;
+    if (fetched >= most) return null;
+    found = await part(more.dataset.more);
+    rows.push(...all("li.entry", found));
+  }
+  return rows;
 }
 
 // --- live ----------------------------------------------------------------------------------------------------------
@@ -105,24 +136,31 @@ async function redraw() {
   drawing = true;
   try {
     const found = $("[data-live]", await part(live.dataset.live));
-    if (found) replaceLive(live, found);
-    $("#pulse").textContent = "live";
-  } catch { $("#pulse").textContent = "not connected"; }
+    if (found) await replaceLive(live, found);
+    say("live");
+  } catch (error) {
+    if (error.main && !live.contains(document.activeElement)) live.replaceChildren(...error.main.children);
+    failed(error);
+  }
   drawing = false;
   if (again) { again = false; setTimeout(redraw, 150); }
 }
 
-function replaceLive(live, found) {
+async function replaceLive(live, found) {
   const list = $("[data-window]", live), newer = $("[data-window]", found);
   if (list && newer && windows.length) {
     // Only the newest rows: those that were scrolled to stay.
     const first = windows[0];
     if (first.isIn) {
-      const rows = all("li.entry", newer);
+      const newest = Math.max(...all("li.entry", first.chunk).map(key));
+      const rows = await rowsDownTo(newest, newer, MOST_MISSED);
       const held = new Map(all("li.entry", first.chunk).map((row) => [row.dataset.key, row]));
-      const last = rows.length ? Number(rows[rows.length - 1].dataset.key) : 0;
-      const kept = [...held.values()].filter((row) => Number(row.dataset.key) < last);
-      put(first.chunk, [...rows, ...kept], held);
+      const last = rows?.length ? key(rows[rows.length - 1]) : 0;
+      const kept = [...held.values()].filter((row) => key(row) < last);
+      if (!rows || (rows.length + kept.length > MOST_FIRST && scrollY < innerHeight)) {
+        list.replaceChildren(...newer.childNodes);
+        watchWindows();
+      } else put(first.chunk, [...rows, ...kept], held);
     }
     const cards = $(".cards", live), newCards = $(".cards", found);
     if (cards && newCards) { if (cards.innerHTML !== newCards.innerHTML) cards.replaceWith(newCards); }
@@ -160,25 +198,53 @@ function put(chunk, rows, held) {
   chunk.replaceChildren(...next, ...all("li.more", chunk));
 }
 
+// A browser has six connections to one place, for all its tabs: one of them listens, and passes on what it hears.
 function listen() {
   if (!$("[data-live]")) return;
-  const source = new EventSource("/events");
-  let opened = false;
-  source.addEventListener("hello", () => { $("#pulse").textContent = "live"; if (opened) redraw(); opened = true; });
-  source.addEventListener("changed", redraw);
-  source.onerror = () => { $("#pulse").textContent = "not connected"; };
-  addEventListener("pagehide", () => source.close());
+  const others = new BroadcastChannel("mulligan-live");
+  let state = "", behind = false;
+  const catchUp = () => {
+    behind = document.hidden;
+    if (!behind) redraw();
+  };
+  const hear = (word) => {
+    // Whoever heard something before may have missed something until this hello.
+    if (word === "changed" || (word === "hello" && state)) catchUp();
+    state = word === "lost" ? "not connected" : "live";
+    if (word !== "changed") say(state);
+  };
+  const pass = (word) => { others.postMessage(word); hear(word); };
+  others.onmessage = ({ data }) => {
+    if (data !== "asks") hear(data);
+    else if (state && isListener) others.postMessage(state === "live" ? "listens" : "lost");
+  };
+  document.addEventListener("visibilitychange", () => { if (behind) catchUp(); });
+  let isListener = false;
+  const hold = () => new Promise((release) => {
+    isListener = true;
+    const source = new EventSource("/events");
+    source.addEventListener("hello", () => pass("hello"));
+    source.addEventListener("changed", () => pass("changed"));
+    source.onerror = () => pass("lost");
+    addEventListener("pagehide", () => { isListener = false; source.close(); release(); }, { once: true });
+  });
+  const begin = () => (navigator.locks ? navigator.locks.request("mulligan-live", hold) : hold());
+  addEventListener("pageshow", (event) => { if (event.persisted) begin(); });
+  begin();
+  others.postMessage("asks");
 }
 
 // --- comparisons ---------------------------------------------------------------------------------------------------
 
 const MOST_CHUNKS = 6;
+const LINES_ABOVE = 290;
 
 async function lines(file, address, how = "after") {
   const box = $(".lines", file);
   if (!box || box.dataset.loading) return;
   box.dataset.loading = "yes";
-  const found = await part(address);
+  let found;
+  try { found = await part(address); } catch (error) { delete box.dataset.loading; failed(error); return; }
   if (how === "instead") box.replaceChildren();
   for (const note of all(":scope > .note, :scope > .more", box)) note.remove();
   box.append(...found.body.children);
@@ -186,18 +252,23 @@ async function lines(file, address, how = "after") {
   const chunks = all(".chunk", box);
   for (const chunk of chunks.slice(0, Math.max(0, chunks.length - MOST_CHUNKS))) {
     // Lines far above are taken out; a link brings them back.
-    const above = document.createElement("p"), link = document.createElement("a");
-    above.className = "more"; link.className = "button quiet"; link.textContent = "Lines above";
-    link.href = file.dataset.lines ? `${file.dataset.lines}&first=${chunk.dataset.first}` : "#";
-    link.dataset.instead = "yes";
-    above.append(link);
-    $(":scope > .above", box)?.remove();
-    above.classList.add("above");
     const height = chunk.offsetHeight;
-    chunk.replaceWith();
-    box.prepend(above);
+    chunk.remove();
     scrollBy(0, -height);
   }
+  offerLinesAbove(file, box);
+}
+
+function offerLinesAbove(file, box) {
+  $(":scope > .above", box)?.remove();
+  const first = Number($(".chunk", box)?.dataset.first ?? 0);
+  if (!first) return;
+  const above = document.createElement("p"), link = document.createElement("a");
+  above.className = "more above"; link.className = "button quiet"; link.textContent = "Lines above";
+  link.href = `${file.dataset.lines}&first=${Math.max(0, first - LINES_ABOVE)}`;
+  link.dataset.instead = "yes";
+  above.append(link);
+  box.prepend(above);
 }
 
 function watchFiles(from = document) {
@@ -207,7 +278,7 @@ function watchFiles(from = document) {
       files.unobserve(target);
       const first = $("[data-first]", target), lazy = $("[data-part]", target);
       if (first?.href) lines(target, first.href);
-      if (lazy) { const address = lazy.dataset.part; delete lazy.dataset.part; part(address).then((found) => lazy.append(...found.body.children)); }
+      if (lazy) { const address = lazy.dataset.part; delete lazy.dataset.part; part(address).then((found) => lazy.append(...found.body.children), failed); }
     }
   }, { rootMargin: "600px 0px" });
   for (const file of all("details[data-lines]", from)) {
@@ -219,7 +290,12 @@ function watchFiles(from = document) {
 async function loadComparison() {
   const box = $("[data-load]");
   if (!box) return;
-  const found = await part(box.dataset.load);
+  let found;
+  try { found = await part(box.dataset.load); } catch (error) {
+    if (error.main) box.replaceChildren(...error.main.children);
+    failed(error);
+    return;
+  }
   box.replaceChildren(...found.body.children);
   watchFiles(box);
   const title = $("h1", box);
@@ -227,7 +303,15 @@ async function loadComparison() {
 }
 
 async function find(words, from = null) {
-  if (!words) return;
+  if (!words || finding) return;
+  finding = true;
+  say("searching");
+  try { say(await findNext(words, from) || (from && await findNext(words, null)) ? "found" : "not found"); }
+  catch (error) { failed(error); }
+  finding = false;
+}
+
+async function findNext(words, from) {
   const files = all("details[data-lines]");
   const start = from ? files.indexOf(from.file) : 0;
   for (const file of [...files.slice(start), ...files.slice(0, start)]) {
@@ -238,16 +322,14 @@ async function find(words, from = null) {
     const box = $(".lines", file);
     if (!box) continue;
     box.replaceChildren(...found.body.children);
-    const row = all(".r", box).find((each) => each.textContent.toLowerCase().includes(words.toLowerCase()));
-    row?.classList.add("found");
-    row?.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
-    lastFound = { file, words, next: Number($(".chunk", box).dataset.first) + 1 + (row ? all(".r", box).indexOf(row) : 0) };
-    $("#pulse").textContent = "found";
-    return;
+    offerLinesAbove(file, box);
+    $(".r.found", box)?.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
+    lastFound = { file, words, next: Number($(".chunk", box).dataset.at) + 1 };
+    return true;
   }
-  $("#pulse").textContent = "not found";
+  return false;
 }
-let lastFound = null;
+let lastFound = null, finding = false;
 
 // --- keys ----------------------------------------------------------------------------------------------------------
 
@@ -316,7 +398,7 @@ document.addEventListener("click", (event) => {
   const box = $("#content");
   box.value = document.getElementById(button.dataset.take).value;
   box.focus();
-  $("#pulse").textContent = "taken over, not saved";
+  say("taken over, not saved");
 });
 
 document.addEventListener("submit", (event) => {

@@ -19,6 +19,7 @@ _LONGEST = 200  # characters of a value
 _SECONDS = 3.0
 _TABLES = 200
 _STEPS = 10_000  # of SQLite's machine between two looks at the clock
+_MAGIC = b"SQLite format 3\0"
 _JOURNAL = slice(18, 20)  # of the header: 2 where a log beside the file belongs to it
 _NAMES = (
     "SELECT name FROM {side}.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
@@ -26,7 +27,12 @@ _NAMES = (
 
 
 def table_changes(old: bytes | None, new: bytes | None) -> DatabaseDifference:
-    """Compare two states of a database; None: there was none, or is none any longer."""
+    """Compare two states of a database; None: there was none, or is none any longer.
+
+    Bytes that are not a database have no tables, which is not a problem.
+    """
+    if not any(data is not None and data.startswith(_MAGIC) for data in (old, new)):
+        return DatabaseDifference(tables=(), problem=None)
     if any(data is not None and len(data) > LARGEST for data in (old, new)):
         return DatabaseDifference(tables=(), problem="it is too large to be looked at")
     try:
