@@ -277,6 +277,7 @@ def main() -> int:
     words.add_argument("--patience", type=float, default=PATIENCE)
     words.add_argument("--seed", type=int, default=int(time.time()))
     given = words.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended first
     result = run(
         plans=given.plans,
         workers=given.workers,
