@@ -480,7 +480,7 @@ class Project(ProjectTrials, AgentSessions, FolderTimeline):
         """Merge a plan's sandboxes into the real resources, all or none; return the conflicts if there are any.
 
         A git checkout gets a commit as `commit` says, or the setting `apply.commit`; a message asks for one. Refused is
-        one on another branch than the plan's, unless with `onto_branch`, and a result not `agreed` to (its `result_id`).
+        one on another branch than the plan's, unless with `onto_branch`, and a result not `agreed` to (`result_id`).
         """
         from mulligan.application.apply.plan_apply import ApplyWishes
 
