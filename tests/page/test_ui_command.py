@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from tests.commands.program import ask, data_of
 from tests.page.worlds import simple_project
+from tests.support.ordinary_user import as_ordinary_user
 from tests.support.patience import PATIENCE
 
 UI = [sys.executable, "-m", "mulligan", "ui", "--no-open"]
@@ -70,6 +72,30 @@ def test_it_serves_until_ctrl_c_and_tells_browsers_of_changes(tmp_path: Path) ->
     assert "the page has ended" in said
     assert "Traceback" not in said
     assert data_of(folder, "status", "long")["state"] == "queued"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_another_user_who_knows_the_address_is_refused_and_does_not_use_it_up(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    simple_project(folder).close()
+
+    def ask(answer: str) -> None:
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as client:
+            client.sendall(
+                f"GET /?{address.partition('?')[2]} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+            )
+            assert client.recv(12).decode() == f"HTTP/1.1 {answer}"
+
+    server = subprocess.Popen(UI, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        port = int(address.split(":")[2].partition("/")[0])
+        as_ordinary_user(tmp_path, lambda _: ask("403"))
+        ask("200")
+    finally:
+        server.kill()
+        server.communicate()
 
 
 def test_a_port_that_is_taken_is_refused_by_name(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from mulligan.api.local_server.page_visitors import is_of_another_user
 from mulligan.page.programs.problem_documents import refusal
 
 if TYPE_CHECKING:
@@ -122,6 +123,8 @@ class RequestGuard:
             return None
         if self._access.session_of(headers.get("cookie", "")) is not None:
             return RedirectResponse("/", 303)
+        if is_of_another_user(tuple(scope["client"]), tuple(scope["server"])):
+            return refusal(scope["path"], 403, "this page is another user's")
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         session = self._access.open(given)
         if session is None:
