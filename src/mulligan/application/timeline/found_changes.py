@@ -79,11 +79,33 @@ class _Intervals:
         return found
 
 
+class KnownCalls:
+    """The calls of all agents, read again once something happened: windows of one timeline follow each other."""
+
+    def __init__(self) -> None:
+        self._held: tuple[tuple[int, int], _Intervals] | None = None
+
+    def of(self, db: Transaction) -> _Intervals:
+        """Return the calls as they are now."""
+        plans = db.agents.plans()
+        mark, held = (db.agents.last(), len(plans)), self._held
+        if held is not None and held[0] == mark:
+            return held[1]
+        found: list[Actor] = []
+        for plan_id in plans:
+            resources = db.sandboxes.list(plan_id)
+            if resources:
+                found += actors_of(db, plan_id, resources[0].path)
+        calls = _Intervals(found)
+        self._held = mark, calls
+        return calls
+
+
 class FoundChanges:
     """The found changes of a project, as long as one look at it takes. The caller holds the trees."""
 
-    def __init__(self, db: Transaction, trees: StoredTrees) -> None:
-        self._db, self._trees = db, trees
+    def __init__(self, db: Transaction, trees: StoredTrees, calls: KnownCalls) -> None:
+        self._db, self._trees, self._known_calls = db, trees, calls
         self._sandboxes: dict[PlanId, Sequence[Sandbox]] = {}
         self._plans: dict[PlanId, Plan] = {}
 
@@ -167,13 +189,7 @@ class FoundChanges:
 
     @cached_property
     def _calls(self) -> _Intervals:
-        """The calls of all agents."""
-        found: list[Actor] = []
-        for plan_id in self._db.agents.plans():
-            resources = self._of_plan(plan_id)
-            if resources:
-                found += actors_of(self._db, plan_id, resources[0].path)
-        return _Intervals(found)
+        return self._known_calls.of(self._db)
 
     def _runs(self, moments: Sequence[PlacedMoment]) -> _Intervals:
         """Return the plans without an agent that worked in the folder."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mulligan.application.timeline.found_changes import FoundChange, FoundChanges
+from mulligan.application.timeline.found_changes import FoundChange, FoundChanges, KnownCalls
 from mulligan.application.timeline.timeline_queries import EntryView, TimelineQueries
 from mulligan.domain.resources.placement import lies_in, parts_of
 from mulligan.domain.text.ids import PlanId
@@ -54,6 +54,7 @@ class TimelineWindows(Struct, kw_only=True, frozen=True, eq=False):
     database: Database
     trees: StoredTrees
     timeline: TimelineQueries
+    known_calls: KnownCalls
 
     def window(self, wish: WindowWish) -> TimelineWindow:
         """Return the entries that are wanted, and what was found between them."""
@@ -76,14 +77,16 @@ class TimelineWindows(Struct, kw_only=True, frozen=True, eq=False):
             views = self.timeline.views(db, found)
             low, changes = (before or 0) if more else 0, ()
             if not wish.kinds and wish.agent is None:  # they are of no kind, and nobody's
-                changes = tuple(FoundChanges(db, self.trees).between(low, wish.before, wish.path))
+                changes = tuple(
+                    FoundChanges(db, self.trees, self.known_calls).between(low, wish.before, wish.path)
+                )
         return TimelineWindow(entries=tuple(views), found=changes, before=before if more else None)
 
     def _found_alone(self, wish: WindowWish) -> TimelineWindow:
         found: list[FoundChange] = []
         before, looked, more = wish.before, 0, wish.agent is None and not wish.kinds
         with self.trees.hold(), self.database.reading() as db:
-            changes = FoundChanges(db, self.trees)
+            changes = FoundChanges(db, self.trees, self.known_calls)
             while more and len(found) < wish.limit and looked < _MOST:
                 page = db.entries.before(before, _PAGE)
                 more = len(page) == _PAGE

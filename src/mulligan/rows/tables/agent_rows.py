@@ -141,8 +141,12 @@ class AgentRepository(RowRepository):
     def add(self, moment: AgentMoment) -> None:
         """Record an event under the next number."""
         columns = _MOMENT.columns(moment)
-        columns["number"] = self._count(_LAST) + 1
+        columns["number"] = self.last() + 1
         self._insert("agent_moments", columns)
+
+    def last(self) -> int:
+        """Return the number of the newest moment; 0: there is none."""
+        return self._count(_LAST)
 
     def newest(self, plan_id: PlanId) -> AgentMoment | None:
         """Return the newest event of a session; None where it has none."""
