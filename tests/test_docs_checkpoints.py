@@ -37,6 +37,7 @@ ELSEWHERE = {
         "branch_differs",
         "location_changed",
         "nothing_applied",
+        "result_changed",
     ),  # apply.md
     *("plan_not_a_try", "variant_not_found"),  # try.md
     *("call_not_found", "undo_shared"),  # agent-timeline.md

@@ -74,7 +74,7 @@ SIGNATURES = {
     "Project.variants": "self plan",
     "Project.pick_variant": "self variant plan rationale",
     "Project.diff_of_variants": "self old new plan binary hidden paths folder",
-    "Project.run_command": "self words resource folder name keep on streams",
+    "Project.run_command": "self words resource in_place folder name keep on streams",
     "Project.undo": "self what dry_run onto_branch keep_commits only end_processes",
     "Project.redo": "self number dry_run onto_branch",
     "Project.resolve": "self plan paths",

@@ -15,6 +15,7 @@ import pytest
 
 from mulligan.adapters.local_server.server_place import HOOK_CLIENT
 from tests.agents.test_hook import DAMAGES, checkout, entries, plain, seen
+from tests.agents.test_redo_after_prompts import refused, undone
 from tests.commands.program import data_of
 from tests.support.fake_agent import FakeAgent
 from tests.support.homes import home_of
@@ -89,6 +90,22 @@ def test_one_command_takes_a_prompt_back_byte_for_byte(checkout: Path) -> None:
         ):  # which removes the way from the folder to the server, until a command finds the home
             assert requests(checkout) >= asked + 4, name
     assert data_of(checkout, "serve", "--status")["watched_trees"] > 0
+    stop(checkout)
+
+
+def test_a_prompt_without_a_change_leaves_what_can_be_redone(checkout: Path) -> None:
+    agent = ServedAgent(checkout)
+    served(checkout)
+    after = undone(agent, checkout)
+    with agent.prompted("explain it"):
+        agent.shell("cat a.txt")
+    data_of(checkout, "redo", "--yes")
+    assert seen(checkout) == after
+    data_of(checkout, "undo", "--yes")
+    with agent.prompted("more"):
+        agent.shell("echo new > new")
+    assert requests(checkout) >= 8
+    assert refused(checkout)
     stop(checkout)
 
 

@@ -21,6 +21,7 @@ import zstandard
 import mulligan
 from mulligan.errors import ProjectBusy, TargetExists
 from tests.commands.program import ask, data_of
+from tests.commands.timelines import killed
 from tests.support.git_world import run_git
 from tests.support.homes import home_of
 from tests.support.ordinary_user import as_ordinary_user
@@ -337,6 +338,26 @@ class TestOneFile:
         findings = ask(tmp_path / "empty", "doctor")["data"]["findings"]
         assert all("git clone" in each["remedy"] for each in findings if "not a git checkout" in each["what"])
         assert ask(tmp_path, "project", "import", "saved", "clone")["messages"] == []
+
+    def test_with_an_apply_that_was_cut_off_says_what_it_lacks(self, tmp_path: Path) -> None:
+        original, came = tmp_path / "original", tmp_path / "came"
+        original.mkdir()
+        came.mkdir()
+        run_git(original, "init", "-q")
+        (original / "a.txt").write_text("one\n")
+        run_git(original, "add", "a.txt")
+        run_git(original, "commit", "-qm", "one")
+        data_of(original, "run", "--name", "more", "--", "sh", "-c", "echo two > a.txt")
+        killed(original, "before:apply.settle:1:SIGKILL", "apply", "--yes", "more")
+        data_of(original, "project", "export", "../saved")
+        data_of(tmp_path, "project", "import", "saved", "came")
+        error = ask(came, "rm", "--yes", "more")["error"]
+        assert "there is no .git in it" in error["message"]
+        assert error["hint"].startswith(
+            "put the git directory back, from a backup or a clone, then try again"
+        )
+        shutil.copytree(original / ".git", came / ".git")
+        assert data_of(came, "rm", "--yes", "more")["removed"][0]["handle"] == "more"
 
     @pytest.mark.parametrize("damage", ["cut off", "flipped", "nonsense", "empty", "missing"])
     def test_that_is_damaged_makes_nothing(

@@ -82,6 +82,26 @@ def test_what_a_cancelled_plan_was_doing_stays_in_reach(folder: Path) -> None:
     assert (folder / "a.txt").read_text() == "a\nb\n"
 
 
+def test_a_cancelled_plan_that_worked_in_place_is_run_again_in_place(folder: Path) -> None:
+    ask(folder, "run", "--in-place", "--name", "cut", "--", "sh", "-c", "exit 1")
+    data_of(folder, "cancel", "cut")
+    again = commands_in(shown(folder, "resume", "cut"))[-1]
+    assert again == ["run", "--in-place", "--", "sh", "-c", "exit 1"]
+
+
+def test_a_checkpoint_that_cannot_be_taken_is_named_by_its_moment(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run_git(tmp_path, "init", "-q")
+    run_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "one")
+    with chdir(tmp_path):
+        assert run(["run", "--in-place", "--name", "gone", "--", "mv", ".git", "elsewhere"]) == 125
+    assert "the checkpoint of plan gone (at the end) could not be taken" in capfd.readouterr().err
+    assert "stopped: the checkpoint of plan gone (at the end)" in shown(tmp_path, "status", "gone")
+    error = ask(tmp_path, "status", "gone")["data"]["error"]
+    assert error["message"].startswith("the post_execute checkpoint of plan ")
+
+
 def test_what_a_cancelled_plan_was_doing_outlives_its_sandbox(folder: Path) -> None:
     killed(folder, "after:call.run:1:SIGKILL", *CUT_OFF)
     data_of(folder, "-c", "sandbox.cleanup=on_terminal", "cancel", "cut")

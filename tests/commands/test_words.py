@@ -72,6 +72,24 @@ def test_a_command_is_found_wherever_it_stands(tmp_path: Path, words: str, meant
     assert (error["kind"], error["hint"]) == ("usage_wrong", f"did you mean {meant}?")
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("edit@1..edit@2", "edit@1 edit@2"),
+        ("@1...@2", "@1 @2"),
+        ("a b..c", "'a b' c"),
+        ("edit@1..", "edit@1"),
+    ],
+)
+def test_two_checkpoints_in_one_word_are_two_words(tmp_path: Path, word: str, meant: str) -> None:
+    data_of(tmp_path, "run", "--name", "edit", "--", "true")
+    error = refused(tmp_path, "diff", word)
+    assert error["kind"] == "plan_not_found"
+    assert error["hint"] == f"the two sides are words of their own: `mulligan diff {meant}`"
+    data_of(tmp_path, "run", "--name", "a..b", "--", "true")
+    assert data_of(tmp_path, "diff", "a..b")["files"] == []
+
+
 def test_a_program_of_the_user_is_one_to_run(tmp_path: Path) -> None:
     assert refused(tmp_path, "sed", "-i", "s/a b/c/", "f", code=2)["hint"] == (
         "`mulligan run -- sed -i 's/a b/c/' f` runs that program in a sandbox"

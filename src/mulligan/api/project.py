@@ -102,6 +102,7 @@ class Project(ProjectTrials, AgentSessions, FolderTimeline):
         words: Sequence[str],
         *,
         resource: Resource | None = None,
+        in_place: bool = False,
         folder: str = ".",
         name: str | None = None,
         keep: bool = False,
@@ -110,16 +111,17 @@ class Project(ProjectTrials, AgentSessions, FolderTimeline):
     ) -> tuple[PlanStatus, Execution]:
         """Run a command, taken literally, as a plan of one step; in a folder relative to the resource.
 
-        Without a resource it works on the project folder; without a name the plan is called like the program. With
-        `keep` the plan is complete whatever the command's exit status. `on` names a plan that is complete: the command
-        is its next step, on its first resource, and neither `resource` nor `name` may be given. Without streams the
-        command has no input, and the observer gets what it prints.
+        Without a resource it works on the project folder; `in_place` is on the real thing itself. Without a name the
+        plan is called like the program. With `keep` the plan is complete whatever the command's exit status. `on` names
+        a plan that is complete: the command is its next step, on its first resource, and `resource`, `in_place` and
+        `name` may not be given. Without streams the command has no input, and the observer gets what it prints.
         """
         from mulligan.domain.plans.command_plan import command_plan
+        from mulligan.domain.resources.resource import Strategy
 
         services = self._services
         if on is not None:
-            if resource is not None or name is not None:
+            if resource is not None or in_place or name is not None:
                 raise errors.UsageWrong(
                     reason="the plan that goes on has resource and name", hint="omit them"
                 )
@@ -129,6 +131,8 @@ class Project(ProjectTrials, AgentSessions, FolderTimeline):
             )
             return services.queries.status(plan_id, execution.resumed_from), execution
         where = resource or services.adapters.default_resource
+        if in_place:
+            where = replace(where, strategy=Strategy.IN_PLACE)
         definition = command_plan(words, resource=where, folder=folder, name=name, keep=keep)
         return self._execute(services.plans.create_to_run(definition), None, streams=streams)
 

@@ -38,6 +38,8 @@ def compared_words(
         raise errors.PlanNotFound(wanted=word)
     numbered = group_reference(word) if word is not None else None
     second = group_reference(other) if other is not None else None
+    if word is not None and ".." in word and other is None and numbered is None:
+        _refuse_range(project, word)
     if word is None or (numbered is None and other is None):
         return ComparedWords(plan=word, old=old, new=new)
     by_words = other is not None and (second is None or (numbered is None and bool(second.plan)))
@@ -58,6 +60,17 @@ def compared_words(
     assert second is not None
     of_the_same = f"{numbered.plan}{other}" if not second.plan else other
     return ComparedWords(plan=None, old=None, new=None, groups=(word, of_the_same))
+
+
+def _refuse_range(project: Project, word: str) -> None:
+    """Refuse two words in one, as git takes them, unless a plan is called so."""
+    import shlex
+
+    old, _, new = word.partition("..")
+    both = [each for each in (old, new.lstrip(".")) if each]
+    if both and not names_a_plan(project, word):
+        hint = f"the two sides are words of their own: `mulligan diff {shlex.join(both)}`"
+        raise errors.PlanNotFound(wanted=word, hint=hint)
 
 
 def _refuse_others(project: Project, word: str, other: str) -> None:

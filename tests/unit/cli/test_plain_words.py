@@ -100,6 +100,34 @@ def test_a_plan_in_words(seen: PlanStatus, words: str) -> None:
     assert standing(seen) == words
 
 
+@pytest.mark.parametrize(
+    ("text", "step_index", "words"),
+    [
+        (
+            "the before_step checkpoint of plan x could not",
+            1,
+            "the checkpoint of plan x (before step 2) could not",
+        ),
+        (
+            "the after_step checkpoint of plan x could not",
+            None,
+            "the checkpoint of plan x (after a step) could not",
+        ),
+        ("the manual checkpoint of plan x could not", 1, "the checkpoint of plan x could not"),
+        (
+            "checkpoint x@2 (pre_apply) holds",
+            None,
+            "checkpoint x@2 (the real resources before the apply) holds",
+        ),
+        ("my file (manual) of before_step", 1, "my file (manual) of before_step"),
+    ],
+)
+def test_a_sentence_has_a_moment_in_place_of_the_type_of_a_checkpoint(
+    text: str, step_index: int | None, words: str
+) -> None:
+    assert in_words(text, step_index) == words
+
+
 def test_a_sentence_has_words_in_place_of_phase_and_state() -> None:
     told = "plan tune is execute/queued: run it; b is apply/constrained"
     assert in_words(told) == "plan tune is ready to go on: run it; b is waiting for you"

@@ -4,15 +4,16 @@ import errno
 import mmap
 import os
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from mulligan.adapters.snapshots.cache import stat_cache
 from mulligan.adapters.snapshots.scan import memory_maps
-from mulligan.adapters.snapshots.scan.memory_maps import Moments, shared_writable_maps
+from mulligan.adapters.snapshots.scan.memory_maps import Moments, mapped_by, shared_writable_maps
 from mulligan.ports import Unobserved
+from tests.support.patience import wait_until
 from tests.support.snapshot_world import new_store, tree_at
 
 
@@ -20,7 +21,7 @@ from tests.support.snapshot_world import new_store, tree_at
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Look as on this system, and as on one that answers no queries."""
 
-    def unknown(_maps: int) -> Iterator[tuple[int, int, bytes]]:
+    def unknown(_maps: int) -> Iterator[object]:
         raise OSError(errno.ENOTTY, "unknown to this system")
 
     if request.param == "listed":
@@ -158,11 +159,11 @@ def test_a_file_that_is_mapped_is_read_though_the_stat_cache_has_all_its_folder(
 def test_the_looks_of_one_moment_know_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
 
-    def counting() -> memory_maps.Maps:
+    def counting(_: Moments) -> memory_maps.Maps:
         read.append(1)
         return memory_maps.Maps(frozenset(), frozenset({(0, len(read))}))
 
-    monkeypatch.setattr(memory_maps, "shared_writable_maps", counting)
+    monkeypatch.setattr(Moments, "_look", counting)
     moments = Moments()
     with moments.at_once():
         with moments.at_once():
@@ -170,3 +171,116 @@ def test_the_looks_of_one_moment_know_the_same(monkeypatch: pytest.MonkeyPatch) 
         assert moments.maps() is first
     assert moments.maps() is not first
     assert moments.maps().inodes == {3}
+
+
+class Neighbour:
+    """Another process, which maps files when it is told to, and otherwise sleeps."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._orders, self._answers = os.pipe(), os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                self._obey(files)
+            finally:
+                os._exit(1)
+
+    def do(self, order: str) -> None:
+        """Give an order: the number of a file, and r to map it to read, w to write, or W to write to it too."""
+        os.write(self._orders[1], order.encode())
+        assert os.read(self._answers[0], 1) == b"."
+        wait_until(self._sleeps, "the process waits for its next order")
+
+    def end(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        for each in (*self._orders, *self._answers):
+            os.close(each)
+
+    def _sleeps(self) -> bool:
+        return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+
+    def _obey(self, files: Sequence[Path]) -> None:
+        kept: list[mmap.mmap] = []
+        while order := os.read(self._orders[0], 2).decode():
+            prot = mmap.PROT_READ if order[1] == "r" else mmap.PROT_READ | mmap.PROT_WRITE
+            kept.append(mmap.mmap(os.open(files[int(order[0])], os.O_RDWR), 0, prot=prot))
+            if order[1] == "W":
+                kept[-1][0] = 1
+            os.write(self._answers[1], b".")
+
+
+@pytest.fixture
+def neighbour(files: list[Path]) -> Generator[Neighbour]:
+    made = Neighbour(files)
+    yield made
+    made.end()
+
+
+@pytest.mark.usefixtures("_way")
+def test_a_later_look_finds_what_was_mapped_and_written_since(
+    neighbour: Neighbour, files: list[Path]
+) -> None:
+    moments = Moments()
+    mine = {str(path) for path in files}
+    assert not mine & moments.maps().paths
+    neighbour.do("0W")
+    assert mine & moments.maps().paths == {str(files[0])}
+    neighbour.do("1W")
+    for _ in range(3):
+        assert mine & moments.maps().paths == {str(files[0]), str(files[1])}
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The processes whose maps were looked through."""
+    noted: list[str] = []
+
+    def noting(process: str) -> object:
+        noted.append(process)
+        return mapped_by(process)
+
+    monkeypatch.setattr(memory_maps, "mapped_by", noting)
+    return noted
+
+
+def test_a_process_without_a_page_fault_since_is_not_looked_through_again(
+    neighbour: Neighbour, files: list[Path], asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, other = str(os.getpid()), str(neighbour.pid)
+    monkeypatch.setattr(memory_maps, "_processes", lambda: [other, own, "999999999"])
+    neighbour.do("0W")
+    Moments().maps()
+    asked.clear()
+    assert str(files[0]) in Moments().maps().paths
+    assert own in asked
+    assert (other in asked) is not _answers_queries()
+    neighbour.do("1W")
+    asked.clear()
+    assert {str(files[0]), str(files[1])} <= Moments().maps().paths
+    assert other in asked
+
+
+def test_a_map_to_read_may_have_become_writable_where_nothing_else_is_known(
+    neighbour: Neighbour, files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_maps, "_processes", lambda: [str(neighbour.pid)])
+    neighbour.do("0r")
+    assert str(files[0]) not in Moments().maps().paths  # looked through: it is known
+    if _answers_queries():
+        assert str(files[0]) in Moments().maps().paths
+
+
+def test_what_is_gone_is_forgotten(
+    neighbour: Neighbour, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = [[str(neighbour.pid)], [], [str(neighbour.pid)]]
+    monkeypatch.setattr(memory_maps, "_processes", there.pop)
+    for _ in range(3):
+        Moments().maps()
+    assert asked == [str(neighbour.pid)] * 2
+
+
+def _answers_queries() -> bool:
+    """Return whether this system can be asked for maps, as Linux can since 6.11."""
+    return mapped_by(str(os.getpid()))[1] is not None

@@ -80,6 +80,7 @@ OPTIONS = {
     "hidden": ("--hidden", ""),
     "guidance": ("--guidance", "TEXT"),
     "home": ("--home", "PATH"),
+    "in_place": ("--in-place", ""),
     "include": ("--include", "PATH"),
     "corrected": ("--plan", "FILE"),
     "keep_commits": ("--keep-commits", ""),

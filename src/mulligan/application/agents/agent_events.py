@@ -20,6 +20,7 @@ from mulligan.application.timeline.cut_off_work import CutOffWork
 from mulligan.application.timeline.known_moments import acts_apart, changed_apart_from
 from mulligan.application.timeline.left_processes import LeftProcesses
 from mulligan.application.timeline.only_undo import OnlyUndoService
+from mulligan.application.timeline.redoable_entries import clear_redo
 from mulligan.domain.agents.agent_event import AgentEvent, EventKind, HookAnswer
 from mulligan.domain.agents.agent_session import UNSEEN_PROMPT, AgentMoment, AgentSession, prompt_title
 from mulligan.domain.agents.conversation import Lineage, left_behind, not_offered, reverted_from
@@ -409,6 +410,10 @@ class _Moment(Struct, kw_only=True, frozen=True, eq=False):
 
     def _reach(self, commit: Commit, number: int, status: DeedStatus, group_id: GroupId) -> None:
         """Record how far the answer to a prompt got; what mulligan itself did meanwhile is not part of it."""
+        self._reach_apart(commit, number, status, group_id)
+        clear_redo(commit.db)
+
+    def _reach_apart(self, commit: Commit, number: int, status: DeedStatus, group_id: GroupId) -> None:
         db = commit.db
         db.entries.reach(number, status, group_id)
         entry = db.entries.get(number)

@@ -36,6 +36,7 @@ from mulligan.errors import (
     MulliganError,
     NextStep,
     PlanTakenOver,
+    ResourceUnsuitable,
     RestoreFailed,
     RestoreIncomplete,
     SystemFailed,
@@ -201,6 +202,8 @@ class RealChangeService(Struct, kw_only=True, frozen=True, eq=False):
             paths = ", ".join(change.real.path for change in changes)
             reason = exc.text if isinstance(exc, MulliganError) else str(exc)
             hint = "fix the cause (disk full? permissions?), then run the command again"
+            if isinstance(exc, ResourceUnsuitable):  # which says what is wrong with it, and what to do
+                hint = exc.next_step
             raise RestoreIncomplete(path=paths, plan_id=run.plan.plan_id, reason=reason, hint=hint) from exc
         self._drop(run, intent, *told)
         return True

@@ -111,6 +111,7 @@ class CheckpointService(Struct, kw_only=True, frozen=True, eq=False):
             raise CheckpointFailed(
                 plan_id=run.plan.plan_id,
                 checkpoint_type=reason.type.value,
+                step_index=run.plan.progress.step_index,
                 reason=exc.text,
                 hint=exc.next_step,
             ) from exc

@@ -81,6 +81,8 @@ def _again(plan: Plan) -> NextStep:
     """Return the operation that does once more what a plan did."""
     words = words_of(plan.definition)
     if words is not None or plan.definition.command:
+        if all(each.strategy is Strategy.IN_PLACE for each in plan.definition.resources):
+            return NextStep("run_command", words=words or ..., in_place=True)
         return NextStep("run_command", words=words or ...)
     return NextStep("execute", plan=...)
 

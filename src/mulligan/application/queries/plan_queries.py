@@ -178,6 +178,8 @@ class Queries(Struct, kw_only=True, frozen=True, eq=False):
     def cut_off_changes(self) -> Sequence[PlanStatus]:
         """Return the plans for which a process changed real files and did not come to its end."""
         with self.database.reading() as db:
+            if not db.plans.are_acts_under_way():
+                return ()
             changing = dict.fromkeys(intent.plan_id for intent in db.intents.of_real_resources())
         gone = [plan_id for plan_id in changing if self.find_locks().holder(plan_id) is None]
         return [self.status(plan_id, None) for plan_id in gone]

@@ -9,6 +9,7 @@ from mulligan.application.checkpoints.checkpoint_service import CheckpointServic
 from mulligan.application.plans.guards import changing_at, left_open_at
 from mulligan.application.plans.plan_claims import PlanClaims
 from mulligan.application.runs.run import Run
+from mulligan.application.timeline.redoable_entries import clear_redo, cleared_entries
 from mulligan.domain.plans.plan import State
 from mulligan.domain.plans.trigger import CheckpointType
 from mulligan.domain.text.ids import PlanId
@@ -88,6 +89,11 @@ class CutOffWork(Struct, kw_only=True, frozen=True, eq=False):
                 exc.__cause__, SandboxMissing
             ):  # else what the step did is gone with its folder
                 raise
+        with self.database.reading() as db:
+            is_new = bool(cleared_entries(db))
+        if is_new:
+            with run.commit("plan.record") as commit:
+                clear_redo(commit.db)
 
     def _settle(self, run: Run, plan_id: PlanId) -> None:
         with self.claims.open(plan_id, run.observer) as other:

@@ -24,6 +24,7 @@ from mulligan.application.timeline.attributions import Attributions
 from mulligan.application.timeline.cut_off_work import CutOffWork
 from mulligan.application.timeline.known_moments import acts_apart
 from mulligan.application.timeline.real_undo import RealUndoService, Result, Turnaround
+from mulligan.application.timeline.redoable_entries import open_prompts, redoable_entries
 from mulligan.application.timeline.remnants import Remnants, redone_with, undone_with
 from mulligan.application.timeline.timeline_queries import (
     EntryPoint,
@@ -151,8 +152,14 @@ class TimelineService(Struct, kw_only=True, frozen=True, eq=False):
                 self.remnants.settle(left, observer)
             if left.is_taken_back or not settle:
                 raise redone_with(left, settled=settle)
+        if settle:  # what a call that is at work did until now is its own, and new
+            with self.database.reading() as db:
+                at_work = dict.fromkeys(prompt.plan_id for prompt in open_prompts(db))
+            for plan_id in at_work:
+                with self.claims.open(plan_id, observer) as run:
+                    self.cut_off.keep_end(run)
         with self.database.reading() as db:
-            found = next_to_redo(db.entries.to_redo())
+            found = next_to_redo(redoable_entries(db))
         if found is None:
             raise NothingToRedo(reason="nothing was undone, or something new was done since")
         return found.number

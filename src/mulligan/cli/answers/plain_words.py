@@ -60,6 +60,9 @@ MOMENTS = {
     CheckpointType.FOUND: "changes found",
     CheckpointType.POST_UNDO: "after an undo or redo",
 }
+_TYPES = "|".join(CheckpointType)
+_OF_TYPE = rf"\bthe ({_TYPES}) checkpoint of (plan \S+)|\b(checkpoint \S+) \(({_TYPES})\)"
+_NUMBER = re.compile(r"step \{(?:next|done)\}")
 _PAIR = rf"\b({'|'.join(Phase)})/({'|'.join(State)})\b"
 
 
@@ -106,13 +109,26 @@ def standing(status: PlanStatus) -> str:
             return words
 
 
-def in_words(text: str) -> str:
+def in_words(text: str, step_index: int | None = None) -> str:
     """Return a sentence with the words for people in place of a phase and a state such as `execute/queued`.
 
+    Types of checkpoints become moments; `step_index` is that of the step that they are about, where it is known.
     The branch of a checkout, which documents name as a part of its git directory, is not a path to people.
     """
     text = re.sub(r"([^\s,:]*)/\.git/branch\b", r"the branch of \1", text)
+    text = re.sub(_OF_TYPE, lambda found: _checkpoint_in_words(found, step_index), text)
     return re.sub(_PAIR, lambda found: STATES.get((Phase(found[1]), State(found[2])), found[0]), text)
+
+
+def _checkpoint_in_words(found: re.Match[str], step_index: int | None) -> str:
+    type = CheckpointType(found[1] or found[4])
+    if type is CheckpointType.MANUAL:  # which has a label, or no words of its own
+        words = ""
+    elif step_index is not None:
+        words = f" ({moment(type, step_index, None)})"
+    else:
+        words = f" ({_NUMBER.sub('a step', MOMENTS[type])})"
+    return f"{found[3] or f'the checkpoint of {found[2]}'}{words}"
 
 
 def _at(steps: Sequence[StepView], wanted: StepStatus, preposition: str) -> str:

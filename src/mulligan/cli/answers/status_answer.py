@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from mulligan.api.operations.command_words import in_commands
 from mulligan.cli.answers.answer import Answer, Block, Line, Table, cut, cut_lines
-from mulligan.cli.answers.plain_words import STEP_STATES, TAKEN, standing
+from mulligan.cli.answers.plain_words import STEP_STATES, TAKEN, in_words, standing
 from mulligan.cli.terminal.times import lasting
 from mulligan.domain.plans.plan import Phase, State
+from mulligan.domain.plans.step import StepStatus
 from mulligan.domain.resources.resource import Strategy
 from mulligan.domain.text.plural import counted
 
@@ -49,7 +50,7 @@ def status_answer(
     )
     if error is None and status.error is not None:
         if status.waiting is None or status.waiting["reason"] != "question":  # which the title has
-            first, *more = status.error.message.splitlines() or [""]
+            first, *more = _stopped(status, status.error.message).splitlines() or [""]
             blocks += [Line(f"stopped: {first}"), *(Line(f"  {line}") for line in more)]
         blocks.append(Line(f"next: {in_commands(status.error.hint)}"))
     elif error is None:
@@ -61,6 +62,12 @@ def status_answer(
         messages=[*status.messages, *messages],
         error=error,
     )
+
+
+def _stopped(status: PlanStatus, message: str) -> str:
+    """Say what stopped a plan, with the number of the step that it is at."""
+    at = next((s.index for s in status.steps if s.status is not StepStatus.DONE), len(status.steps))
+    return in_words(message, at)
 
 
 def _some(paths: Sequence[str]) -> str:

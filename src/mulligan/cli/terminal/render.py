@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TextIO, TypeAlias
+from typing import TYPE_CHECKING, TextIO, TypeAlias, cast
 
 from mulligan import errors
 from mulligan.api.document import document, harmless, harmless_lines, text_with_times
@@ -60,7 +60,8 @@ def render(
     for message in answer.messages:
         say(f"note: {harmless(in_words(names.text(message)))}")
     if answer.error is not None:
-        say(f"error: {harmless_lines(in_words(names.text(_told(answer.error))))}")
+        step_index = cast("int | None", answer.error.facts.get("step_index"))
+        say(f"error: {harmless_lines(in_words(names.text(_told(answer.error)), step_index))}")
         if answer.error.next_step:
             say(f"hint: {harmless(in_words(names.text(answer.error.next_step)))}")
 

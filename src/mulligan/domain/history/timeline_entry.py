@@ -10,6 +10,8 @@ from mulligan.domain.plans.plan import Phase, State
 from mulligan.domain.text.ids import GroupId, PlanId
 from mulligan.domain.text.json_value import JsonObject
 
+CLEARS = "clears"  # in the detail of a prompt: the undos that nothing brings back once it changed something
+
 
 class DeedKind(StrEnum):
     """The kind of an entry. Front doors accept kinds that they do not know: more may come."""
@@ -78,6 +80,17 @@ class TimelineEntry(Struct, frozen=True, kw_only=True):
     changed: bool | None = None  # whether contents differ before and after; None: not known
     files: int | None = None  # of all but steps: how many files it changed
     detail: JsonObject = {}  # of an apply its options; of an undone step the state that its plan had
+
+    @property
+    def undo_name(self) -> str:
+        """Return what distinguishes the undo of the entry from others, those of the same entry included."""
+        return f"{self.number} {self.undone_from or ''}"
+
+    @property
+    def cleared_undos(self) -> frozenset[str]:
+        """Return the names of the undos that cannot be redone once the entry changed something."""
+        noted = self.detail.get(CLEARS)
+        return frozenset(map(str, noted)) if isinstance(noted, list) else frozenset()
 
     @property
     def is_live(self) -> bool:

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from mulligan import errors
 from mulligan.domain.checkpoints.snapshot import Snapshot
-from mulligan.domain.history.timeline_entry import DeedKind, DeedStatus, TimelineEntry
+from mulligan.domain.history.timeline_entry import CLEARS, DeedKind, DeedStatus, TimelineEntry
 from mulligan.domain.text.ids import PlanId
+from mulligan.domain.text.json_value import Json
 from mulligan.rows.columns import ALL, FLAG, OBJECT, TIME, Format, Layout, at_most, word
 from mulligan.rows.row_repository import RowRepository
 
@@ -73,6 +74,9 @@ _COUNT = "SELECT COUNT(*) AS count FROM entries"
 _LIVE = (
     "SELECT * FROM entries WHERE superseded = 0 AND undone = 0 AND number < ? ORDER BY number DESC LIMIT ?"
 )
+_PROMPTS_AFTER = """
+SELECT * FROM entries WHERE number > ? AND kind = 'prompt' AND superseded = 0 AND undone = 0
+"""
 _LIVE_OF_PLAN = """
 SELECT * FROM entries WHERE plan_id = ? AND superseded = 0 AND undone = 0 ORDER BY number DESC
 """
@@ -111,8 +115,14 @@ class EntryRepository(RowRepository):
     """Keeps the timeline."""
 
     def add(self, entry: TimelineEntry) -> int:
-        """Record that something is done, under the next number; nothing can be redone from then on."""
-        self.clear_redo()
+        """Record that something is done, under the next number; nothing can be redone from then on.
+
+        A prompt changed nothing yet: it notes what can be redone, which its first change clears.
+        """
+        if entry.kind is not DeedKind.PROMPT:
+            self.clear_redo()
+        elif redoable := [each.undo_name for each in self.to_redo()]:
+            entry = replace(entry, detail={**entry.detail, CLEARS: list[Json](redoable)})
         columns = _ENTRY.columns(entry)
         columns["number"] = number = self.last() + 1
         if entry.kind.is_step and entry.before_group is None:
@@ -248,6 +258,10 @@ class EntryRepository(RowRepository):
             yield from map(_ENTRY.value, rows)
             before = rows[-1]["number"]
 
+    def prompts_after(self, number: int) -> Sequence[TimelineEntry]:
+        """Return the live prompts after that number."""
+        return [_ENTRY.value(row) for row in self._db.rows(_PROMPTS_AFTER, (number,))]
+
     def live_of(self, plan_id: PlanId) -> Sequence[TimelineEntry]:
         """Return the live entries of a plan, newest first."""
         return [_ENTRY.value(row) for row in self._db.rows(_LIVE_OF_PLAN, (plan_id,))]
@@ -303,6 +317,10 @@ class EntryRepository(RowRepository):
     def clear_redo(self) -> None:
         """Record that nothing can be redone any longer."""
         self._db.execute(_CLEAR)
+
+    def clear_redo_of(self, number: int) -> None:
+        """Record that an entry that was undone cannot be redone any longer."""
+        self._update("entries", dict.fromkeys(("redo", "undone_from", "undone_to")), number=number)
 
     def restored(self, plan_id: PlanId, group: CheckpointGroup) -> None:
         """Record that a plan was brought to a group exactly: what was undone alone later than that is there again."""

@@ -127,6 +127,7 @@ _RAISE_FENCE = "UPDATE plans SET fence = fence + ? WHERE plan_id = ? RETURNING f
 _HANDLES = "SELECT handle FROM plans ORDER BY ordinal DESC LIMIT 500"
 
 
+_ANY_INTENT = "SELECT 1 AS found FROM intents LIMIT 1"
 _KINDS_OF_INTENTS = "SELECT kind FROM intents WHERE plan_id = ?"
 # The tables with rows of a plan: each before those that it refers to.
 OWNED = (
@@ -316,6 +317,10 @@ class PlanRepository(RowRepository):
     def acts_under_way(self, plan_id: PlanId) -> Collection[str]:
         """Return the kinds of the plan's intents as words: a look at a plan needs no more of them."""
         return frozenset(str(row["kind"]) for row in self._db.rows(_KINDS_OF_INTENTS, (plan_id,)))
+
+    def are_acts_under_way(self) -> bool:
+        """Return whether any plan has an intent: a look at all plans seldom needs the intents themselves."""
+        return bool(self._db.rows(_ANY_INTENT))
 
     def remove(self, plan_ids: Sequence[PlanId]) -> None:
         """Forget plans with all that happened to them; those below them are among the plans."""

@@ -12,6 +12,7 @@ from mulligan.adapters.sandboxes.git.position.index_entries import same_entries
 from mulligan.adapters.sandboxes.git.position.index_lock import index_locked
 from mulligan.adapters.sandboxes.git.position.staged_objects import keep_staged
 from mulligan.adapters.sandboxes.git.repository.git_config import is_of_filter, read_settings
+from mulligan.adapters.sandboxes.git.repository.ref_files import refs_of
 from mulligan.adapters.sandboxes.git.repository.ref_locks import HEAD, PACKED, noting
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.boundaries import act
@@ -46,8 +47,9 @@ class Position:
         (folder / "HEAD").write_text(head, "utf-8", "surrogateescape")
         if name and commit:
             (folder / "branch").write_text(f"{commit}\n")
+        branches = refs_of(self._there, self._repository.common_dir, "refs/heads/")
         (folder / BRANCHES).write_bytes(
-            self._there.run("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/")
+            b"".join(os.fsencode(f"{name} {commit}\n") for name, commit in branches.items())
         )
         index = self._repository.git_dir / "index"
         if index.is_file():

@@ -9,10 +9,12 @@ from pathlib import Path
 from mulligan.adapters.sandboxes.git.creation.private_git_dir import PINS
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.repository.named_objects import STATES
+from mulligan.adapters.sandboxes.git.repository.ref_files import refs_of
 from mulligan.adapters.sandboxes.git.repository.ref_locks import PACKED, common_dir_in, noting
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.boundaries import act
 
+_BRANCHES = "refs/heads/"
 _ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _PIN = re.compile(rb"%s/([^/]+/[^/]+)/%s" % (PINS.encode(), _ID.pattern))
 
@@ -41,12 +43,9 @@ def pin_head(git: Git, repository: Repository, prefix: str) -> None:
         head = read[1]
     else:
         head = there.attempt("rev-parse", "--verify", "-q", "HEAD^{commit}").stdout.decode().strip()
-    listed = there.run(
-        "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", f"{PINS}/{prefix}/"
-    )
-    named = [line.split(" ", 1) for line in os.fsdecode(listed).splitlines()]
-    wanted = {name for name, ref in named if ref.startswith("refs/heads/")} | ({head} - {""})
-    new = sorted(wanted - {name for name, ref in named if ref.startswith(f"{PINS}/")})
+    named = refs_of(there, repository.common_dir, _BRANCHES, f"{PINS}/{prefix}/")
+    wanted = {name for ref, name in named.items() if ref.startswith(_BRANCHES)} | ({head} - {""})
+    new = sorted(wanted - {name for ref, name in named.items() if ref.startswith(f"{PINS}/")})
     if new:
         _set_pins(there, repository.git_dir, prefix, new)
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_lock import HeldLock, wait_for_release
+from mulligan.adapters.sandboxes.git.repository.ref_files import commit_in_files
 from mulligan.adapters.sandboxes.git.repository.ref_locks import clear_locks
 
 _QUESTIONS = (
@@ -55,15 +56,15 @@ class Repository(Struct, frozen=True, kw_only=True):
 
     def standing(self) -> tuple[str, str] | None:
         """The branch that HEAD names and its commit, read from files; None where git has to be asked."""
-        head, ref = self.git_dir / "HEAD", self.common_dir
+        head = self.git_dir / "HEAD"
         try:
             if head.is_symlink():
                 return None
             name = head.read_text("utf-8", "surrogateescape").removeprefix("ref: ").removesuffix("\n")
             if not name.startswith("refs/heads/") or ".." in name:
                 return None
-            commit = (ref / name).read_text("ascii").removesuffix("\n")
-        except (OSError, UnicodeError):  # such as a branch whose commit is among the packed ones
+            commit = commit_in_files(self.common_dir, name)
+        except (OSError, UnicodeError):
             return None
         return (name, commit) if _ID.fullmatch(commit) else None
 
