@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mulligan.application.timeline.found_changes import FoundChange, FoundChanges, KnownCalls
+from mulligan.application.agents.found_changes import FoundChange, FoundChanges, KnownCalls
 from mulligan.application.timeline.timeline_queries import EntryView, TimelineQueries
 from mulligan.domain.resources.placement import lies_in, parts_of
 from mulligan.domain.text.ids import PlanId
