@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from mulligan.adapters.agents.agent_processes import end_process, processes_of
+from mulligan.domain.agents.left_process import TICKS
 from tests.agents.test_hook import plain, seen
 from tests.commands.program import data_of
 from tests.support.fake_agent import FakeAgent
@@ -103,6 +105,9 @@ def test_what_a_cut_off_call_left_running_is_named_and_ended_on_request(
     mine = programs.start(plain, {})
     elsewhere = programs.start(tmp_path, MARK)
     said = agent.prompt("third")["systemMessage"]
+    time.sleep(
+        3 * TICKS.total_seconds()
+    )  # the system knows when a process started to some hundredths of a second
     later = programs.start(plain, MARK)
     assert f"kill {left}" in said
     assert not any(str(pid) in said for pid in (earlier, mine, elsewhere))

@@ -554,14 +554,10 @@ class Project(ProjectTrials, AgentSessions, FolderTimeline):
         from mulligan.api.project_paths import restore_wish
 
         if not paths and entry is None:
-            raise errors.UsageWrong(
-                reason="no path is named",
-                hint="name the paths, or an entry of the timeline; `.` is everything",
-            )
+            hint = "name the paths, or an entry of the timeline; `.` is everything"
+            raise errors.UsageWrong(reason="no path is named", hint=hint)
         if checkpoint is not None and entry is not None:
-            raise errors.UsageWrong(
-                reason="paths come from a checkpoint or from an entry", hint="leave one of them out"
-            )
+            raise errors.UsageWrong(reason="checkpoint and entry are named", hint="leave one out")
         source = self._services.timeline.outcome(entry) if entry is not None else checkpoint
         named = self._plan_id(plan) if sandbox and plan is not None else None
         owner = (named or self._owner(source)) if sandbox else None

@@ -155,6 +155,7 @@ class Services:
     ended = _in("sandboxes.ended_sandboxes.EndedSandboxes")
     failures = _in("runs.step_failure.FailureService")
     forks = _in("sandboxes.fork_sources.ForkSources")
+    known_calls = _in("agents.found_changes.KnownCalls")
     left_processes: LeftProcesses = _in("timeline.left_processes.LeftProcesses")
     leftovers = _in("paths.purge_leftovers.PurgeLeftovers")
     manager = _in("checkpoints.checkpoint_manager.CheckpointManager")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mulligan.adapters.sandboxes.git.git_command import Git
-from mulligan.adapters.sandboxes.git.repository.ref_files import refs_of
+from mulligan.adapters.sandboxes.git.position.ref_files import refs_of
 from tests.support.git_world import GIT_ENVIRONMENT, run_git
 
 ID = "12" * 20
@@ -45,7 +45,7 @@ def listed(top: Path, *prefixes: str) -> dict[str, str]:
 
 def read(top: Path, *prefixes: str) -> tuple[list[tuple[str, str]], int]:
     there = Counted(Git.within(GIT_ENVIRONMENT, top))
-    return [*refs_of(there, top / ".git", *prefixes).items()], there.asked  # type: ignore[arg-type]
+    return [*refs_of(there, top / ".git", *prefixes).items()], there.asked  # type: ignore[arg-type]  # it counts what git is asked
 
 
 @pytest.mark.parametrize("prefixes", [("refs/heads/",), ("refs/heads/a/", "refs/tags/"), ("refs/none/",)])

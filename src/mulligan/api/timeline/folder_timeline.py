@@ -39,16 +39,19 @@ class FolderTimeline(ProjectUpkeep):
         kinds: Sequence[DeedKind] = (),
         agent: str | None = None,
         path: str | Path | None = None,
+        found: bool = False,
     ) -> TimelineWindow:
         """Return the newest `limit` entries before a number that are of certain kinds, by an agent, and about a path.
 
         `agent` is `claude-code`, say, or the handle of a plan; a path is about all that changed it, or what is in it.
+        What changed between the entries outside of any call of an agent comes with them, unless kinds or an agent are
+        given; with `found` it comes alone.
         """
         from mulligan.api.project_paths import path_in_project
         from mulligan.application.timeline.timeline_windows import WindowWish
 
         inside = None if path is None else path_in_project(self.folder, path)
-        wish = WindowWish(before=before, limit=limit, kinds=kinds, agent=agent, path=inside)
+        wish = WindowWish(before=before, limit=limit, kinds=kinds, agent=agent, path=inside, found=found)
         return self._services.timeline_windows.window(wish)
 
     def entry_number(self, word: str) -> int | None:

@@ -325,7 +325,7 @@ class Attributions(Struct, kw_only=True, frozen=True, eq=False):
         for plan_id in agents:
             resources = db.sandboxes.list(plan_id)
             if any(_overlap(folder, sandbox.path) for sandbox in resources):
-                found += _actors_of(db, plan_id, resources[0].path)
+                found += actors_of(db, plan_id, resources[0].path)
         first = min((actor.first for actor in found if actor.key in asked.keys), default=0)
         found = [a for a in found if a.last is None or a.last > first]
         spans: dict[PlanId, list[int]] = {}
@@ -427,7 +427,7 @@ def _refuse_dead(db: Transaction, named: NamedCall) -> None:
         raise NothingToUndo(plan_id=named.call.plan_id, reason=f"call {named.name} is undone already")
 
 
-def _actors_of(db: Transaction, plan_id: PlanId, folder: str) -> Sequence[Actor]:
+def actors_of(db: Transaction, plan_id: PlanId, folder: str) -> Sequence[Actor]:
     """Return the calls of a session as actors, without those whose work is that of calls inside them."""
     actors = list(_all_of(db, plan_id, folder))
     return [

@@ -52,6 +52,19 @@ class KnownMoment(Struct, frozen=True, kw_only=True):
     snapshot: Snapshot
 
 
+class PlacedMoment(Struct, frozen=True, kw_only=True):
+    """A moment with the contents of one real folder or file, and the time and group that hold them."""
+
+    number: int
+    kind: str
+    plan_id: PlanId
+    group_id: GroupId
+    resource: str
+    path: str  # as rows have it: equal ones are the same place
+    snapshot: Snapshot
+    created_at: datetime
+
+
 def prompt_title(text: str | None) -> str:
     """Return the first line of a prompt as the name of a step."""
     lines = (line.strip() for line in (text or "").splitlines())

@@ -38,6 +38,7 @@ class OfTimeline(LookParameters, frozen=True, kw_only=True):
     kind: Annotated[DeedKind | None, Meta(description="Of this kind.")] = None
     agent: Annotated[_Word, Meta(description="By this agent, or of this plan.")] | None = None
     path: Annotated[_Path, Meta(description="That changed this path, or what is in it.")] | None = None
+    found: Annotated[bool, Meta(description="Only what changed outside of any call of an agent.")] = False
 
 
 class OfEntry(LookParameters, frozen=True, kw_only=True):
@@ -111,7 +112,12 @@ class Look(Struct, frozen=True, kw_only=True):
 def _timeline(project: Project, wanted: OfTimeline) -> Reply:
     kinds = () if wanted.kind is None else (wanted.kind,)
     found = project.timeline_window(
-        limit=wanted.limit, before=wanted.before, kinds=kinds, agent=wanted.agent, path=wanted.path
+        limit=wanted.limit,
+        before=wanted.before,
+        kinds=kinds,
+        agent=wanted.agent,
+        path=wanted.path,
+        found=wanted.found,
     )
     return Reply(data=found)
 
@@ -140,7 +146,7 @@ def _compared(project: Project, wanted: OfDiff) -> Diff:
 _LOOKS = (
     Look(
         name="timeline",
-        about="What was done in the folder, newest first.",
+        about="What was done in the folder, newest first, and what changed between that outside of any call.",
         parameters=OfTimeline,
         look=_timeline,
         answers=Project.timeline_window,

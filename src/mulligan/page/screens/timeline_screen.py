@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _ROWS = 50  # entries of one window
 _CHANGES = 20  # entries of a history, with the calls of prompts
 _AGENTS = 200  # newest plans whose names are offered as filters
-_KINDS = tuple(DeedKind)
+_FOUND = "found"  # instead of a kind: what changed outside of any call
+_KINDS = (*((kind.value, kind.words) for kind in DeedKind), (_FOUND, "found change"))
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -116,9 +117,11 @@ class TimelineScreen:
 
 
 def _window(project: Project, wanted: Wanted, limit: int = _ROWS) -> TimelineWindow:
+    found = wanted.kind == _FOUND
     kinds = [kind for kind in DeedKind if kind.value == wanted.kind]
-    if wanted.kind is not None and not kinds:
-        raise UsageWrong(reason=f"there is no kind {wanted.kind!r}", hint=f"kinds are {', '.join(DeedKind)}")
+    if wanted.kind is not None and not (kinds or found):
+        known = ", ".join((*DeedKind, _FOUND))
+        raise UsageWrong(reason=f"there is no kind {wanted.kind!r}", hint=f"kinds are {known}")
     return project.timeline_window(
-        limit=limit, before=wanted.before, kinds=kinds, agent=wanted.agent, path=wanted.path
+        limit=limit, before=wanted.before, kinds=kinds, agent=wanted.agent, path=wanted.path, found=found
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from mulligan.domain.agents.agent_session import AgentMoment, AgentSession, KnownMoment
+from mulligan.domain.agents.agent_session import AgentMoment, AgentSession, KnownMoment, PlacedMoment
 from mulligan.domain.checkpoints.retention import AgedGroup
 from mulligan.domain.checkpoints.snapshot import Snapshot
 from mulligan.rows.columns import TIME, Format, Layout, time_text
@@ -42,6 +42,19 @@ _KNOWN = """
 SELECT m.number, m.kind, m.plan_id, c.snapshot FROM agent_moments AS m
 JOIN checkpoints AS c ON c.group_id = m.group_id
 WHERE m.number >= ? AND c.filesystem_path = ? ORDER BY m.number
+"""
+_PLACED = """
+SELECT m.number, m.kind, m.plan_id, m.group_id, m.created_at, c.resource, c.filesystem_path, c.snapshot
+FROM agent_moments AS m JOIN checkpoints AS c ON c.group_id = m.group_id
+WHERE m.number >= COALESCE((SELECT MAX(number) FROM agent_moments WHERE created_at <= ?), 0) - ?
+AND m.created_at <= ? ORDER BY m.number
+"""
+_BEFORE_PLACED = 20  # moments before the first one, for the last known contents of each folder
+_FIRST_TIME, _LAST_TIME = "", "9999"
+_WRITTEN_MEANWHILE = """
+SELECT DISTINCT plan_id, type FROM events
+WHERE type IN ('applied', 'unapplied', 'paths_restored') AND created_at > ? AND created_at <= ?
+AND plan_id NOT IN (SELECT plan_id FROM agent_moments) ORDER BY plan_id, type
 """
 _OF_PLAN = "SELECT * FROM agent_sessions WHERE plan_id = ? LIMIT 1"
 _ENDED_AT = """
@@ -128,8 +141,12 @@ class AgentRepository(RowRepository):
     def add(self, moment: AgentMoment) -> None:
         """Record an event under the next number."""
         columns = _MOMENT.columns(moment)
-        columns["number"] = self._count(_LAST) + 1
+        columns["number"] = self.last() + 1
         self._insert("agent_moments", columns)
+
+    def last(self) -> int:
+        """Return the number of the newest moment; 0: there is none."""
+        return self._count(_LAST)
 
     def newest(self, plan_id: PlanId) -> AgentMoment | None:
         """Return the newest event of a session; None where it has none."""
@@ -172,6 +189,32 @@ class AgentRepository(RowRepository):
             )
             for row in self._db.rows(_KNOWN, (number, self._places.kept(path)))
         ]
+
+    def placed(self, since: datetime | None, until: datetime | None) -> Sequence[PlacedMoment]:
+        """Return the moments between two times whose contents are held, and some before them; None: no limit."""
+        bounds = (
+            time_text(since) if since else _FIRST_TIME,
+            _BEFORE_PLACED,
+            time_text(until) if until else _LAST_TIME,
+        )
+        return [
+            PlacedMoment(
+                number=row["number"],
+                kind=row["kind"],
+                plan_id=row["plan_id"],
+                group_id=row["group_id"],
+                resource=row["resource"],
+                path=row["filesystem_path"],
+                snapshot=Snapshot.from_text(row["snapshot"]),
+                created_at=datetime.fromisoformat(row["created_at"]),
+            )
+            for row in self._db.rows(_PLACED, bounds)
+        ]
+
+    def written_meanwhile(self, since: datetime, until: datetime) -> Sequence[tuple[PlanId, str]]:
+        """Return the plans with sandboxes that wrote real files between two times, each with the type of event."""
+        rows = self._db.rows(_WRITTEN_MEANWHILE, (time_text(since), time_text(until)))
+        return [(row["plan_id"], row["type"]) for row in rows]
 
     def last_with(self, group_id: GroupId) -> int | None:
         """Return the number of the last moment at which a group held the files; None: there is no such moment."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -67,6 +68,8 @@ _SNAPSHOTS = "SELECT resource, snapshot FROM checkpoints WHERE group_id = ?"
 _GET = "SELECT * FROM entries WHERE number = ?"
 _NEWEST = "SELECT * FROM entries ORDER BY number DESC LIMIT ?"
 _BEFORE = "SELECT * FROM entries WHERE number < ? ORDER BY number DESC LIMIT ?"
+_BEGAN = "SELECT created_at FROM entries WHERE number >= ? ORDER BY number LIMIT 1"
+_BEGUN = "SELECT number, created_at FROM entries WHERE number >= ? AND number < ? ORDER BY number"
 _COUNT = "SELECT COUNT(*) AS count FROM entries"
 _LIVE = (
     "SELECT * FROM entries WHERE superseded = 0 AND undone = 0 AND number < ? ORDER BY number DESC LIMIT ?"
@@ -229,6 +232,16 @@ class EntryRepository(RowRepository):
         """Return the newest entries before that number, newest first; None: of all."""
         rows = self._db.rows(_BEFORE, (ALL if number is None else min(number, ALL), limit))
         return [_ENTRY.value(row) for row in rows]
+
+    def began(self, number: int) -> datetime | None:
+        """Return when the first entry from that number on began; None: the number is 0, or there is none."""
+        row = self._db.row(_BEGAN, (min(number, ALL),)) if number else None
+        return datetime.fromisoformat(row["created_at"]) if row else None
+
+    def begun(self, low: int, before: int | None) -> Sequence[tuple[datetime, int]]:
+        """Return the entries from a number on and before another one, each with the time at which it began."""
+        rows = self._db.rows(_BEGUN, (min(low, ALL), ALL if before is None else min(before, ALL)))
+        return [(datetime.fromisoformat(row["created_at"]), row["number"]) for row in rows]
 
     def last(self) -> int:
         """Return the last number that an entry got, although its plan may be forgotten; 0: there was none."""

@@ -10,9 +10,9 @@ from typing import TypeAlias
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_entries import same_entries
 from mulligan.adapters.sandboxes.git.position.index_lock import index_locked
+from mulligan.adapters.sandboxes.git.position.ref_files import refs_of
 from mulligan.adapters.sandboxes.git.position.staged_objects import keep_staged
 from mulligan.adapters.sandboxes.git.repository.git_config import is_of_filter, read_settings
-from mulligan.adapters.sandboxes.git.repository.ref_files import refs_of
 from mulligan.adapters.sandboxes.git.repository.ref_locks import HEAD, PACKED, noting
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.boundaries import act

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from mulligan.adapters.sandboxes.git.creation.private_git_dir import PINS
 from mulligan.adapters.sandboxes.git.git_command import Git
+from mulligan.adapters.sandboxes.git.position.ref_files import refs_of
 from mulligan.adapters.sandboxes.git.repository.named_objects import STATES
-from mulligan.adapters.sandboxes.git.repository.ref_files import refs_of
 from mulligan.adapters.sandboxes.git.repository.ref_locks import PACKED, common_dir_in, noting
 from mulligan.adapters.sandboxes.git.repository.user_repository import Repository
 from mulligan.boundaries import act

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from mulligan.adapters.sandboxes.git.git_command import Git
 from mulligan.adapters.sandboxes.git.position.index_lock import HeldLock, wait_for_release
-from mulligan.adapters.sandboxes.git.repository.ref_files import commit_in_files
+from mulligan.adapters.sandboxes.git.position.ref_files import commit_in_files
 from mulligan.adapters.sandboxes.git.repository.ref_locks import clear_locks
 
 _QUESTIONS = (
