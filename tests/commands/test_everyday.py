@@ -70,7 +70,7 @@ def test_a_refusal_of_a_plan_that_was_undone_and_ended_names_what_works(folder: 
     look, again = commands_in(ask(folder, "resume", "q1")["error"]["hint"])
     assert look == ["log"]
     assert [each["undone"] for each in data_of(folder, *look)["entries"] if each["handle"] == "q1"] == [True]
-    assert again == ["run", "--", *APPEND]
+    assert again == ["run", "--in-place", "--", *APPEND]
 
 
 def test_a_refusal_of_an_applied_plan_names_what_works(folder: Path) -> None:

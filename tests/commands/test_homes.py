@@ -344,6 +344,8 @@ class TestOneFile:
         original.mkdir()
         came.mkdir()
         run_git(original, "init", "-q")
+        run_git(original, "config", "user.name", "You")
+        run_git(original, "config", "user.email", "you@example.org")
         (original / "a.txt").write_text("one\n")
         run_git(original, "add", "a.txt")
         run_git(original, "commit", "-qm", "one")

@@ -64,6 +64,13 @@ def is_gone(pid: int) -> bool:
         return True
 
 
+def servers_of(project: Path) -> int:
+    """Return how many servers of a project run; the process that has everything loaded is one of each."""
+    words = ["pgrep", "-c", "-f", f"mulligan --project {project} serve"]
+    found = subprocess.run(words, capture_output=True, text=True, check=False)
+    return int(found.stdout) // 2
+
+
 def started(project: Path) -> dict[str, Any]:
     status = data_of(project, "serve", "--detach")
     assert status["running"]
@@ -163,6 +170,7 @@ class TestFaults:
         assert [start.communicate(timeout=PATIENCE)[1] for start in starts] == [b""] * 4
         assert {start.returncode for start in starts} == {0}
         assert data_of(project, "serve", "--status")["running"]
+        wait_until(lambda: servers_of(project) == 1, "the others have given up")
 
     def test_bytes_that_are_no_request_harm_nobody(self, project: Path) -> None:
         pid = started(project)["pid"]

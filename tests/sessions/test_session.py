@@ -102,11 +102,11 @@ def test_an_operation_asks_once_what_others_have_mapped(
 ) -> None:
     asked: list[None] = []
 
-    def counting() -> memory_maps.Maps:
+    def counting() -> list[str]:
         asked.append(None)
-        return memory_maps.Maps(frozenset(), frozenset())
+        return []
 
-    monkeypatch.setattr(memory_maps, "shared_writable_maps", counting)
+    monkeypatch.setattr(memory_maps, "_processes", counting)
     project = project_at(tmp_path)
     (tmp_path / "other").mkdir()
     resources = {"app": mulligan.directory("app"), "other": mulligan.directory("other")}
