@@ -355,9 +355,8 @@ class TestOneFile:
         data_of(tmp_path, "project", "import", "saved", "came")
         error = ask(came, "rm", "--yes", "more")["error"]
         assert "there is no .git in it" in error["message"]
-        assert error["hint"].startswith(
-            "put the git directory back, from a backup or a clone, then try again"
-        )
+        hint = "put the git directory back, from a backup or a clone, then try again"
+        assert error["hint"].startswith(hint)
         shutil.copytree(original / ".git", came / ".git")
         assert data_of(came, "rm", "--yes", "more")["removed"][0]["handle"] == "more"
 
@@ -368,11 +367,10 @@ class TestOneFile:
         file = tmp_path / "saved"
         data_of(project, "project", "export", str(file))
         data = file.read_bytes()
+        half = len(data) // 2
         changed = {
-            "cut off": data[: len(data) // 2],
-            "flipped": data[: len(data) // 2]
-            + bytes([data[len(data) // 2] ^ 0xFF])
-            + data[len(data) // 2 + 1 :],
+            "cut off": data[:half],
+            "flipped": data[:half] + bytes([data[half] ^ 0xFF]) + data[half + 1 :],
             "nonsense": b"nonsense" * 100,
             "empty": b"",
             "missing": b"",
