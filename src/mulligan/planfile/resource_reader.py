@@ -70,7 +70,7 @@ def _location(value: Value, project: Path) -> str:
 
 
 def _remote(found: Mapping[str, Value]) -> str:
-    """Return the location that stands for a branch on a server."""
+    """Return the location under which rows name a branch on a server."""
     from mulligan.domain.resources.remote_branch import (  # here: few plans have one
         length_problem,
         ref_problem,

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mulligan.rows.sql_connection import SqlConnection
 
 _SHOWN = 3
+# Systems without the first one count a suspension in the second.
+_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class CommitCheck(RowGuard):
@@ -44,7 +46,7 @@ class CommitCheck(RowGuard):
         """Do work whose rows rely on packs, commit included."""
         self._depth += 1
         if self._depth == 1:
-            self._begun = time.clock_gettime(time.CLOCK_BOOTTIME)
+            self._begun = time.clock_gettime(_CLOCK)
         try:
             yield
         finally:
@@ -79,7 +81,7 @@ class CommitCheck(RowGuard):
 
     def _refuse_old(self) -> None:
         """Refuse rows of work that looked at no pack, and went on for so long that what it names may be gone."""
-        if self._depth and time.clock_gettime(time.CLOCK_BOOTTIME) - self._begun > self._half > 0:
+        if self._depth and time.clock_gettime(_CLOCK) - self._begun > self._half > 0:
             raise errors.StoreMoved(packs=0, reason="it began longer ago than unneeded packs are kept")
 
     def _forget(self) -> None:

@@ -34,6 +34,8 @@ _SURE = 0.75  # part of the lease after the last answer in which no other proces
 _LINGER = 2.0  # seconds: a session without claims is kept for the next one
 _RETRY = 0.25
 _END_PATIENCE = 2000  # milliseconds
+# Systems without the first one count a suspension in the second.
+_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 KEY = "hashtextextended('mulligan plan ' || current_schema() || ' ' || %s, 0)"
 _LOCK = f"SELECT pg_try_advisory_lock({KEY})"
 _UNLOCK = f"SELECT pg_advisory_unlock({KEY})"
@@ -240,7 +242,7 @@ class ClaimSession:
 
 def _now() -> float:
     """Return seconds that go on while the machine is suspended: the lease does, too."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.clock_gettime(_CLOCK)
 
 
 _sessions: dict[tuple[int, ServerAddress], ClaimSession] = {}

@@ -168,7 +168,7 @@ static PyObject *read_files(PyObject *Py_UNUSED(module), PyObject *args)
 static PyMethodDef methods[] = {
     {"read", read_files, METH_VARARGS,
      "read(folder_fd, names, signatures, largest, enough)\n--\n\n"
-     "Read the files that are plain and as known, until these are enough bytes; None stands for each other one."},
+     "Read the files that are plain and as known, until these are enough bytes; None for any other."},
     {NULL, NULL, 0, NULL},
 };
 
